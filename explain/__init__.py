@@ -12,6 +12,7 @@ from explain import positions as _positions  # noqa: F401 - likewise
 from explain import recurrent as _recurrent  # noqa: F401 - likewise
 from explain import small_cache as _small_cache  # noqa: F401 - likewise
 from explain import training as _training  # noqa: F401 - likewise
+from explain import windows as _windows  # noqa: F401 - likewise
 from explain.attention import (
     worked_average,
     worked_group,

@@ -29,6 +29,7 @@ LISTED = 4  # terms written out of a softmax or a weighted sum
 def _products(cell: Cell) -> WorkedStep:
     head, row, column = cell.index
     names = cell.made.reads
+    column += _first_of_window(cell)
     named, total = dot_product(cell.read(0)[head, row], cell.read(1)[head, column])
     return WorkedStep(
         f"Multiply query {row + 1} and key {column + 1} element by element and add up. {named}",
@@ -38,6 +39,12 @@ def _products(cell: Cell) -> WorkedStep:
         names,
         largest_product(cell.read(0)[head, row], cell.read(1)[head, column]),
     )
+
+
+def _first_of_window(cell: Cell) -> int:
+    """The first row that this one may look at: 0, or where its window begins, if rows stand window by window."""
+    places = int(cell.made.constants[0]) if cell.made.constants else 0
+    return cell.index[1] // places * places if places else 0
 
 
 @rule("divide_by_sqrt_d_k")
@@ -114,11 +121,16 @@ def _weights(cell: Cell) -> WorkedStep:
 @rule("weighted_sum")
 def _heads(cell: Cell) -> WorkedStep:
     head, row, dimension = cell.index
-    names, value = cell.made.reads, cell.value
-    weights, values = cell.read(0)[head, row], cell.read(1)[head, :, dimension]
+    names, value, first = cell.made.reads, cell.value, _first_of_window(cell)
+    weights = cell.read(0)[head, row]
+    values = cell.read(1)[head, first : first + len(weights), dimension]
     order = np.argsort(-weights, kind="stable")[:LISTED]
     terms = [rf"{tex(weights[j])}\cdot {factor(values[j])}" for j in order]
-    says = f"The weighted sum of dimension {dimension + 1} of all {len(weights)} value vectors, largest weights first"
+    all_or_own, span = ("its window's", f"{first}:{first + len(weights)}") if cell.made.constants else ("all", ":")
+    says = (
+        f"The weighted sum of dimension {dimension + 1} of {all_or_own} {len(weights)} value vectors, largest weights "
+    )
+    says += "first"
     if len(order) < len(weights):
         terms.append(factor(float(weights @ values - weights[order] @ values[order])))
         says += f" ({len(weights) - len(order)} of them in the last term)"
@@ -126,7 +138,7 @@ def _heads(cell: Cell) -> WorkedStep:
         says + ".",
         rf"{' + '.join(terms)} = {tex(value)}",
         value,
-        f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, :, {dimension}]',
+        f't["{names[0]}"][{head}, {row}] @ t["{names[1]}"][{head}, {span}, {dimension}]',
         names,
         largest_product(weights, values),
     )

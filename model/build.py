@@ -18,7 +18,7 @@ from model.families.encoder_only import (
 )
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
-from model.families.pictures import PatchEmbedding, PictureConfig, VisionTransformer
+from model.families.pictures import PatchEmbedding, PictureConfig, Swin, SwinConfig, VisionTransformer
 from model.parts.attention import MultiHeadAttention
 from model.parts.efficient_attention import (
     CausalLinearAttention,
@@ -37,6 +37,7 @@ from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep
 from model.parts.small_cache_attention import GroupedQueryAttention, LatentAttention
 from model.parts.squeezed_attention import CausalSqueezedAttention, SqueezedAttention
 from model.parts.stacks import Decoder, Encoder
+from model.parts.window_attention import ShiftedWindowAttention
 from model.text.tokenizer import PAD_ID
 
 NORM_EPSILON = 1e-5  # torch's for layer norm
@@ -197,11 +198,11 @@ class Parts:
 
     def encoder(self, alpha: float, causal: bool = False) -> Encoder:
         times = self.config.n_layers if self.config.shares_layers else 1
-        layers = [self.encoder_layer(alpha, causal) for _ in range(self.config.n_layers // times)]
+        n_layers = self.config.n_layers // times
+        layers = [self.encoder_layer(alpha, self.self_attention(causal)) for _ in range(n_layers)]
         return Encoder(layers, self.last_norm(), times)
 
-    def encoder_layer(self, alpha: float, causal: bool) -> EncoderLayer:
-        attention = self.self_attention(causal)
+    def encoder_layer(self, alpha: float, attention: nn.Module) -> EncoderLayer:
         return EncoderLayer(attention, self.add_norm(alpha), self.feed_forward(), self.add_norm(alpha))
 
     def decoder(self, alpha: float) -> Decoder:
@@ -300,6 +301,17 @@ def build_vision(config: PictureConfig) -> VisionTransformer:
     parts = parts_like(config, 1 + config.n_patches, "gelu")
     embedding = PatchEmbedding(config.patch**2, config.d_model, parts.scheme.in_embedding(parts.config))
     model = VisionTransformer(config.patch, embedding, parts.encoder(1.0), config.n_classes, config.d_model)
+    draw_narrow_weights(model)
+    return model
+
+
+def build_swin(config: SwinConfig) -> Swin:
+    """A Swin Transformer with random weights, drawn as BERT's. The windows of every second block are shifted."""
+    parts, sizes = parts_like(config, config.n_patches, "gelu"), (config.d_model, config.n_heads, config.side)
+    shifts = [config.shift * (n % 2) for n in range(config.n_layers)]
+    attentions = (ShiftedWindowAttention(*sizes, config.window, shift) for shift in shifts)
+    layers = [parts.encoder_layer(1.0, attention) for attention in attentions]
+    model = Swin(config.patch, config.d_model, Encoder(layers, parts.last_norm()), config.n_classes)
     draw_narrow_weights(model)
     return model
 

@@ -1,4 +1,4 @@
-"""Readers of pictures: a Vision Transformer, which takes patches for tokens, and a convolutional network."""
+"""Readers of pictures: a Vision Transformer, which takes patches for tokens, Swin, and a convolutional network."""
 
 from dataclasses import dataclass
 
@@ -37,8 +37,37 @@ class PictureConfig:
             )
 
     @property
+    def side(self) -> int:
+        """Patches to a side."""
+        return self.size // self.patch
+
+    @property
     def n_patches(self) -> int:
-        return (self.size // self.patch) ** 2
+        return self.side**2
+
+
+@dataclass(frozen=True)
+class SwinConfig(PictureConfig):
+    """Sizes of a Swin Transformer, about as large as the Vision Transformer.
+
+    window: patches to the side of a window, which divides that of the picture; shift: of the windows of every second
+    block, in patches; 0 if they stay where they are
+
+    Raises: ValueError, naming the numbers, if windows do not fill the picture, or shift by more than themselves
+    """
+
+    patch: int = 2
+    n_layers: int = 4
+    d_ff: int = 120
+    window: int = 7
+    shift: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.side % self.window or not 0 <= self.shift < self.window:
+            raise ValueError(
+                f"windows of {self.window} patches, shifted by {self.shift}, do not fill a picture of {self.side}"
+            )
 
 
 def cut_into_patches(pictures: Tensor, patch: int) -> Tensor:
@@ -99,6 +128,32 @@ class VisionTransformer(nn.Module):
         return tap("logits", self.head(x[:, :1]))[:, 0]
 
 
+class Swin(nn.Module):
+    """A picture in, a score for each class out: patches look around within windows, and the mean of all is read.
+
+    Args:    pictures (B,size,size), from 0 (paper) to 1 (ink)
+    Returns: logits (B,n_classes)
+    Taps:    picture (B,size,size); patches (B,P,patch²); encoder.embedding.output (B,P,d_model); encoder.*;
+             mean (B,1,d_model); logits (B,1,n_classes)
+    Source:  Liu et al. 2021 (Swin Transformer), §3.1 and Figure 3. Differs: one stage, so no patches are merged; no
+             norm behind the embedding; attention has no biases
+    """
+
+    def __init__(self, patch: int, d_model: int, encoder: Encoder, n_classes: int) -> None:
+        super().__init__()
+        self.patch = patch
+        self.project = nn.Linear(patch**2, d_model)
+        self.encoder = encoder
+        self.head = nn.Linear(d_model, n_classes)
+
+    def forward(self, pictures: Tensor, tap: Tap = no_tap) -> Tensor:
+        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch))
+        x = tap("encoder.embedding.output", self.project(patches))
+        everything = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=x.device)  # windows have masks of their own
+        x = self.encoder(x, everything, tap=under("encoder", tap))
+        return tap("logits", self.head(tap("mean", x.mean(1, keepdim=True))))[:, 0]
+
+
 class ConvolutionalNetwork(nn.Module):
     """Two convolutions with pooling, then two layers: what a picture was read with before.
 
@@ -138,3 +193,15 @@ def _(module: VisionTransformer, scribe: Scribe) -> str:
     x = describe(module.embedding, encoder.under("embedding", module="embedding"), patches)
     x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
     return scribe.made("logits", "linear", x, weights=("head.weight", "head.bias"), axes=("one", "classes"))
+
+
+@describe.register
+def _(module: Swin, scribe: Scribe) -> str:
+    encoder = scribe.of_stack("encoder", "src")
+    picture, axes = scribe.made("picture", "given", axes=("row", "column")), ("src", "pixel")
+    patches = scribe.made("patches", "cut_into_patches", picture, axes=axes, constants=(float(module.patch),))
+    embedding = encoder.under("embedding", module="project")
+    x = embedding.made("output", "linear", patches, weights=("weight", "bias"))
+    x = describe(module.encoder, encoder, x, encoder.made("mask", "window_mask", axes=("one", "one", "one")))
+    mean = scribe.made("mean", "mean_of_rows", x, axes=("one", "d_model"))
+    return scribe.made("logits", "linear", mean, weights=("head.weight", "head.bias"), axes=("one", "classes"))

@@ -4,7 +4,7 @@ import functools
 import json
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from model.anatomy.describe import anatomy_of
-from model.build import build_vision
-from model.families.pictures import ConvolutionalNetwork, PictureConfig, VisionTransformer
+from model.build import build_swin, build_vision
+from model.families.pictures import ConvolutionalNetwork, PictureConfig, Swin, SwinConfig, VisionTransformer
 from model.files import checkpoint
 from model.files.device import pick_device
 from model.files.loaded_model import MODELS, Array, LoadedModel
@@ -24,25 +24,43 @@ from model.text.tokenizer import Token
 from model.trace import Trace
 
 FOLDER = MODELS / "pictures"
-VIT, CNN = "vit", "cnn"
-SIZES = (8000, 500)  # digits that each kind learned from
+VIT, CNN, SWIN, STILL = "vit", "cnn", "swin", "still"
+SIZES = (8000, 500)  # digits that each of the first two kinds learned from; the others learned from the larger number
 NAMES = tuple(f"{kind}-{n}" for n in SIZES for kind in (VIT, CNN))
+IN_WINDOWS = tuple(f"{kind}-{SIZES[0]}" for kind in (SWIN, STILL))
+CONFIGS = {VIT: PictureConfig(), CNN: PictureConfig(), SWIN: SwinConfig(), STILL: SwinConfig(shift=0)}
 METRICS, SAMPLES = "metrics.json", "samples.safetensors"
 CLASS = "[class]"
 LoadedVision = LoadedModel[VisionTransformer, PictureConfig]
 VisionTrace = Trace[VisionTransformer, PictureConfig]
+LoadedSwin = LoadedModel[Swin, SwinConfig]
+SwinTrace = Trace[Swin, SwinConfig]
+AnyReader = TypeVar("AnyReader", bound=VisionTransformer | Swin)
+AnySizes = TypeVar("AnySizes", bound=PictureConfig)
+
+
+def kind_of(name: str) -> str:
+    """The kind that a name begins with, as in "vit-500"."""
+    return name.partition("-")[0]
 
 
 def new_reader(name: str, config: PictureConfig) -> nn.Module:
-    """With random weights; a name begins with its kind, as in "vit-500"."""
-    return build_vision(config) if name.startswith(VIT) else ConvolutionalNetwork(config.n_classes)
+    """With random weights."""
+    if isinstance(config, SwinConfig):
+        return build_swin(config)
+    return build_vision(config) if kind_of(name) == VIT else ConvolutionalNetwork(config.n_classes)
+
+
+def config_file(kind: str) -> str:
+    """The file with the sizes of a kind; the first two share one."""
+    return f"{kind}.json" if isinstance(CONFIGS[kind], SwinConfig) else checkpoint.CONFIG
 
 
 @functools.cache
 def load_reader(name: str, folder: Path = FOLDER) -> nn.Module:
-    """One of NAMES, ready to run. Raises: CheckpointError, naming the file and the repair"""
+    """One of NAMES or IN_WINDOWS, ready to run. Raises: CheckpointError, naming the file and the repair"""
     file = folder / f"{name}.safetensors"
-    network = new_reader(name, _config(folder))
+    network = new_reader(name, _config(folder, kind_of(name)))
     try:
         network.load_state_dict(checkpoint.load_weights(file))
     except RuntimeError as error:
@@ -56,18 +74,30 @@ def load_vision(n: int = SIZES[0], folder: Path = FOLDER) -> LoadedVision:
 
     Raises: CheckpointError, naming the file and the repair
     """
-    name = f"{VIT}-{n}"
+    return _loaded(f"{VIT}-{n}", VisionTransformer, _config(folder, VIT), folder)
+
+
+@functools.cache
+def load_swin(kind: str = SWIN, folder: Path = FOLDER) -> LoadedSwin:
+    """The Swin Transformer whose windows shift, or the one whose windows stay. Otherwise as `load_vision`."""
+    config = _config(folder, kind)
+    assert isinstance(config, SwinConfig)
+    return _loaded(f"{kind}-{SIZES[0]}", Swin, config, folder)
+
+
+def _loaded(name: str, network_of: type[AnyReader], config: AnySizes, folder: Path) -> LoadedModel[AnyReader, AnySizes]:
     network = load_reader(name, folder)
-    assert isinstance(network, VisionTransformer)
+    assert isinstance(network, network_of)
     tokenizer, device = checkpoint.load_tokenizer(), pick_device()
-    return LoadedModel(name, _config(folder), network, tokenizer, device, About(name), anatomy_of(network))
+    return LoadedModel(name, config, network, tokenizer, device, About(name), anatomy_of(network))
 
 
-def _config(folder: Path) -> PictureConfig:
+def _config(folder: Path, kind: str) -> PictureConfig:
+    file = folder / config_file(kind)
     try:
-        return PictureConfig(**json.loads((folder / checkpoint.CONFIG).read_text()))
+        return type(CONFIGS[kind])(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError) as error:
-        raise checkpoint.broken(folder / checkpoint.CONFIG, error) from error
+        raise checkpoint.broken(file, error) from error
 
 
 @functools.cache
@@ -91,13 +121,18 @@ def samples(folder: Path = FOLDER) -> tuple[Array, Array]:
 
 
 @torch.inference_mode()
-def trace_picture(loaded: LoadedVision, picture: Array, interventions: Interventions = NOTHING) -> VisionTrace:
-    """Everything that a Vision Transformer computes for a picture (size,size). Its rows are [class] and the patches,
-    row by row; its one label is the class that it names. A patch, counted from 1, may be blocked: nobody looks at it.
+def trace_picture(
+    loaded: LoadedModel[AnyReader, AnySizes], picture: Array, interventions: Interventions = NOTHING
+) -> Trace[AnyReader, AnySizes]:
+    """Everything that a reader computes for a picture (size,size). Its rows are the patches, row by row, of a Vision
+    Transformer after [class]; its one label is the class that it names. A patch of a Vision Transformer, counted from
+    1, may be blocked: nobody looks at it.
 
     Raises: InterventionError where a change does not fit
     """
-    interventions.check(loaded.anatomy, 1 + loaded.config.n_patches)
+    before = [Token(0, CLASS, -1)] * ("encoder.embedding.with_class" in loaded.anatomy.tensors)
+    rows = (*before, *(Token(n, str(n), n) for n in range(1, 1 + loaded.config.n_patches)))
+    interventions.check(loaded.anatomy, len(rows))
     recorder = Recorder(interventions.compile(loaded.anatomy))
     logits = loaded.model(torch.from_numpy(picture)[None].to(loaded.device.torch), recorder)
     named = int(logits[0].argmax())
@@ -105,6 +140,5 @@ def trace_picture(loaded: LoadedVision, picture: Array, interventions: Intervent
     for name, value in recorder.tensors.items():
         tensors[name] = (value[0] if value.dim() > 2 else value).cpu().numpy()
         tensors[name].setflags(write=False)
-    rows = (Token(0, CLASS, -1), *(Token(n, str(n), n) for n in range(1, 1 + loaded.config.n_patches)))
     label = (Token(named, str(named), 0),)
     return Trace(loaded, "a picture", 0, rows, (), label, MappingProxyType(tensors), (), str(named), True)

@@ -191,6 +191,38 @@ class RelativeBias(Positions):
         return tap("bias", numbers.permute(2, 0, 1)[None])
 
 
+def offset_rows(window: int) -> Tensor:
+    """For two places of a square window, the row of a table that stands for how far apart they lie, down and across.
+
+    Args:    window (M): patches to its side
+    Returns: (M²,M²), of a query and a key, from 0 to (2M−1)² − 1
+    Source:  Liu et al. 2021 (Swin), §3.2, "Relative position bias"
+    """
+    row, column = torch.arange(window**2) // window, torch.arange(window**2) % window
+    down, across = (at[:, None] - at + window - 1 for at in (row, column))
+    return (2 * window - 1) * down + across
+
+
+class GridBias(Positions):
+    """Adds a learned number to each score, one for each head and each way, in rows and columns, from key to query.
+
+    Taps:    bias (1,H,M²,M²); biased (B,H,T,M²): the scores with it
+    Source:  Liu et al. 2021 (Swin), §3.2, Eq. 4. Differs: none
+    """
+
+    rows: Tensor
+
+    def __init__(self, n_heads: int, window: int) -> None:
+        super().__init__()
+        self.window = window
+        self.table = nn.Embedding((2 * window - 1) ** 2, n_heads)
+        nn.init.normal_(self.table.weight, std=0.02)
+        self.register_buffer("rows", offset_rows(window), persistent=False)
+
+    def bias(self, n_queries: int, n_keys: int, tap: Tap = no_tap) -> Tensor:
+        return tap("bias", self.table(self.rows).permute(2, 0, 1)[None])
+
+
 def alibi_slopes(n_heads: int) -> tuple[float, ...]:
     """The slope of each head: from 2^(−8/n) on, each the same factor smaller, down to 2^−8.
 
@@ -268,3 +300,13 @@ def _(module: Alibi, scribe: Scribe, x: str) -> str:
     axes = scribe.axes(x)
     bias = scribe.made("bias", "bias_of_distance", axes=axes, constants=alibi_slopes(len(module.slopes)))
     return scribe.made("biased", "add_bias", x, bias, axes=axes)
+
+
+@describe.register
+def _(module: GridBias, scribe: Scribe, x: str) -> str:
+    if scribe.writes != "biased":
+        return x
+    axes, constants = scribe.axes(x), (float(module.window),)
+    of_places = (axes[0], axes[2], axes[2])
+    bias = scribe.made("bias", "bias_of_way", weights=("table.weight",), axes=of_places, constants=constants)
+    return scribe.made("biased", "add_bias_of_way", x, bias, axes=axes)

@@ -16,8 +16,9 @@ from experiments.training.losses import with_losses
 from explain import DIGITS, RULES, Numbers, arrays, worked, worked_group, worked_weight
 from figures.grouping import Group
 from model.anatomy.describe import anatomy_of
-from model.build import build_model
+from model.build import build_model, build_swin
 from model.families.copying import load_copier, trace_copier
+from model.families.pictures import SwinConfig
 from model.families.readers import load_readers, trace_readers
 from model.files.load_pictures import load_vision, samples, trace_picture
 from model.files.loaded_model import load_model
@@ -35,7 +36,7 @@ HALF = 0.5 * 10**-DIGITS + 1e-9
 OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
 COPIER, ELECTRA = "a state-space model", "a discriminator"
-STUDENT, PICTURE = "a student beside its teacher", "a picture in patches"
+STUDENT, PICTURE, WINDOWS = "a student beside its teacher", "a picture in patches", "a picture in windows"
 
 
 @cache
@@ -117,6 +118,21 @@ def numbers_of_picture() -> Numbers:
     return Numbers(read.tensors, read.model.weights, read.model.anatomy)
 
 
+@cache
+def numbers_of_windows() -> Numbers:
+    """With a bias that is not almost 0."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(23)
+        sizes = {"d_model": 10, "n_heads": 2, "n_layers": 2, "d_ff": 11}
+        model, recorder = build_swin(SwinConfig(size=12, window=3, shift=1, **sizes)), Recorder()
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        model(torch.rand(1, 12, 12), recorder)
+    tensors = {name: value[0].numpy() if value.dim() > 2 else value.numpy() for name, value in recorder.tensors.items()}
+    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    return Numbers(tensors, weights, anatomy_of(model))
+
+
 OTHERS = {
     TOY: numbers_of_toy,
     BERT: numbers_of_bert,
@@ -126,6 +142,7 @@ OTHERS = {
     ELECTRA: numbers_of_electra,
     STUDENT: numbers_of_student,
     PICTURE: numbers_of_picture,
+    WINDOWS: numbers_of_windows,
 }
 
 
