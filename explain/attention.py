@@ -127,10 +127,8 @@ def _heads(cell: Cell) -> WorkedStep:
     order = np.argsort(-weights, kind="stable")[:LISTED]
     terms = [rf"{tex(weights[j])}\cdot {factor(values[j])}" for j in order]
     all_or_own, span = ("its window's", f"{first}:{first + len(weights)}") if cell.made.constants else ("all", ":")
-    says = (
-        f"The weighted sum of dimension {dimension + 1} of {all_or_own} {len(weights)} value vectors, largest weights "
-    )
-    says += "first"
+    whose = f"{all_or_own} {len(weights)} value vectors"
+    says = f"The weighted sum of dimension {dimension + 1} of {whose}, largest weights first"
     if len(order) < len(weights):
         terms.append(factor(float(weights @ values - weights[order] @ values[order])))
         says += f" ({len(weights) - len(order)} of them in the last term)"

@@ -1,13 +1,14 @@
-"""Where a Vision Transformer looks in a picture, what each of its rows would say, and what hiding a patch does."""
+"""Where readers look in a picture, what each of their rows would say, and what hiding or changing a patch does."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from model.files.load_pictures import LoadedVision, VisionTrace, trace_picture
+from model.files.load_pictures import LoadedSwin, LoadedVision, SwinTrace, VisionTrace, trace_picture
 from model.files.loaded_model import Array
 from model.interventions import Interventions
+from model.parts.window_attention import into_windows
 
 
 def hidden(loaded: LoadedVision, picture: Array, patches: frozenset[int]) -> VisionTrace:
@@ -15,7 +16,7 @@ def hidden(loaded: LoadedVision, picture: Array, patches: frozenset[int]) -> Vis
     return trace_picture(loaded, picture, Interventions(blocked=tuple(patches)))
 
 
-def chances(read: VisionTrace) -> Array:
+def chances(read: VisionTrace | SwinTrace) -> Array:
     """The probability of each class (n_classes)."""
     logits = read.tensors["logits"][0].astype(np.float64)
     shifted = np.exp(logits - logits.max())
@@ -79,3 +80,37 @@ def effects(loaded: LoadedVision, picture: Array, gone: frozenset[int], of: int)
         float(chances(hidden(loaded, picture, gone ^ {patch}))[of]) for patch in range(1, 1 + loaded.config.n_patches)
     ]
     return Effect(float(chances(hidden(loaded, picture, gone))[of]), np.array(after))
+
+
+def window_of(cut: tuple[int, int, int], row: int, column: int) -> tuple[int, int, Array]:
+    """The window in which a patch looks around, its place in it, and the patches of all places (M²). All from 0.
+
+    Args: cut: side, window and shift, in patches
+    """
+    side, window, _ = cut
+    every = into_windows(torch.arange(side**2)[None, :, None], *cut).reshape(-1, window**2).numpy()
+    which, place = np.argwhere(every == side * row + column)[0].tolist()
+    return which, place, every[which]
+
+
+def turned(picture: Array, patch: int, size: int) -> Array:
+    """The picture with ink for paper, and paper for ink, in one patch, counted from 0."""
+    row, column = (size * at for at in divmod(patch, len(picture) // size))
+    changed = picture.copy()
+    changed[row : row + size, column : column + size] = 1 - changed[row : row + size, column : column + size]
+    return changed
+
+
+def travelled(loaded: LoadedSwin, picture: Array, patch: int) -> Array:
+    """How much the row of each patch changes once one patch is turned (blocks+1,P): before the first block, then behind
+    each, the length of the difference over that of the row. A patch that has not heard of the change has exactly 0.
+    """
+    before, after = (trace_picture(loaded, one) for one in (picture, turned(picture, patch, loaded.config.patch)))
+    (stack,) = loaded.anatomy.stacks
+    sizes = []
+    for name in (stack.embedding_writes, *(layer.writes for layer in stack.layers)):
+        rows, others = (one.tensors[name].astype(np.float64) for one in (before, after))
+        lengths = np.linalg.norm(rows, axis=-1)
+        changed = np.linalg.norm(others - rows, axis=-1)
+        sizes.append(changed / np.where(lengths > 0, lengths, 1.0))  # paper alone may give a row of zeros
+    return np.stack(sizes)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -24,11 +25,11 @@ from model.text.tokenizer import Token
 from model.trace import Trace
 
 FOLDER = MODELS / "pictures"
-VIT, CNN, SWIN, STILL = "vit", "cnn", "swin", "still"
-SIZES = (8000, 500)  # digits that each of the first two kinds learned from; the others learned from the larger number
+VIT, CNN, SWIN = "vit", "cnn", "swin"
+SIZES = (8000, 500)  # digits that each of the first two kinds learned from; the third learned from the larger number
 NAMES = tuple(f"{kind}-{n}" for n in SIZES for kind in (VIT, CNN))
-IN_WINDOWS = tuple(f"{kind}-{SIZES[0]}" for kind in (SWIN, STILL))
-CONFIGS = {VIT: PictureConfig(), CNN: PictureConfig(), SWIN: SwinConfig(), STILL: SwinConfig(shift=0)}
+IN_WINDOWS = f"{SWIN}-{SIZES[0]}"
+CONFIGS = {VIT: PictureConfig(), CNN: PictureConfig(), SWIN: SwinConfig()}
 METRICS, SAMPLES = "metrics.json", "samples.safetensors"
 CLASS = "[class]"
 LoadedVision = LoadedModel[VisionTransformer, PictureConfig]
@@ -57,10 +58,13 @@ def config_file(kind: str) -> str:
 
 
 @functools.cache
-def load_reader(name: str, folder: Path = FOLDER) -> nn.Module:
-    """One of NAMES or IN_WINDOWS, ready to run. Raises: CheckpointError, naming the file and the repair"""
+def load_reader(name: str, folder: Path = FOLDER, config: PictureConfig | None = None) -> nn.Module:
+    """One of NAMES or IN_WINDOWS, ready to run. Raises: CheckpointError, naming the file and the repair
+
+    config: by default the one that it was trained with
+    """
     file = folder / f"{name}.safetensors"
-    network = new_reader(name, _config(folder, kind_of(name)))
+    network = new_reader(name, config or _config(folder, kind_of(name)))
     try:
         network.load_state_dict(checkpoint.load_weights(file))
     except RuntimeError as error:
@@ -78,15 +82,15 @@ def load_vision(n: int = SIZES[0], folder: Path = FOLDER) -> LoadedVision:
 
 
 @functools.cache
-def load_swin(kind: str = SWIN, folder: Path = FOLDER) -> LoadedSwin:
-    """The Swin Transformer whose windows shift, or the one whose windows stay. Otherwise as `load_vision`."""
-    config = _config(folder, kind)
+def load_swin(shifts: bool = True, folder: Path = FOLDER) -> LoadedSwin:
+    """The Swin Transformer; or the same weights in one whose windows stay. Otherwise as `load_vision`."""
+    config = _config(folder, SWIN)
     assert isinstance(config, SwinConfig)
-    return _loaded(f"{kind}-{SIZES[0]}", Swin, config, folder)
+    return _loaded(IN_WINDOWS, Swin, config if shifts else replace(config, shift=0), folder)
 
 
 def _loaded(name: str, network_of: type[AnyReader], config: AnySizes, folder: Path) -> LoadedModel[AnyReader, AnySizes]:
-    network = load_reader(name, folder)
+    network = load_reader(name, folder, config)
     assert isinstance(network, network_of)
     tokenizer, device = checkpoint.load_tokenizer(), pick_device()
     return LoadedModel(name, config, network, tokenizer, device, About(name), anatomy_of(network))

@@ -1,10 +1,28 @@
-"""Where a Vision Transformer looks, and what hiding patches does: laws, on the readers that come with the app."""
+"""Where readers look, and what hiding and changing patches does: laws, on the readers that come with the app."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments.pictures.looking import chances, effects, hidden, lens, looked_at, most_looked_at, rollout
-from model.files.load_pictures import load_vision, samples, trace_picture
+from experiments.pictures.looking import (
+    chances,
+    effects,
+    hidden,
+    lens,
+    looked_at,
+    most_looked_at,
+    rollout,
+    travelled,
+    turned,
+    window_of,
+)
+from model.build import build_swin
+from model.families.pictures import SwinConfig
+from model.files import checkpoint
+from model.files.load_pictures import IN_WINDOWS, SWIN, config_file, load_swin, load_vision, samples, trace_picture
 from model.interventions import Head, InterventionError, Interventions
 
 PICTURES, LABELS = samples()
@@ -75,3 +93,39 @@ def test_samples_are_the_digits_in_their_order_then_those_read_wrong() -> None:
     named = [int(hidden(load_vision(), picture, frozenset()).translation) for picture in PICTURES]
     assert named[:10] == list(range(10))
     assert all(said != label for said, label in zip(named[10:], LABELS[10:].tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def swins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a Swin Transformer that has learned nothing: how far a change travels does not hang on that."""
+    folder = tmp_path_factory.mktemp("swins")
+    checkpoint.save_weights(folder / f"{IN_WINDOWS}.safetensors", build_swin(SwinConfig()).state_dict())
+    (folder / config_file(SWIN)).write_text(json.dumps(asdict(SwinConfig())))
+    return folder
+
+
+def test_one_patch_is_turned_and_no_other() -> None:
+    changed = turned(PICTURES[3], 5 * 14 + 9, 2)
+    apart = np.argwhere(changed != PICTURES[3])
+    assert apart.min(0).tolist() == [10, 18]
+    assert apart.max(0).tolist() == [11, 19]
+    assert np.allclose(changed[10:12, 18:20] + PICTURES[3][10:12, 18:20], 1)
+
+
+@pytest.mark.parametrize(
+    ("place", "known"), [((5, 5), 100), ((9, 9), 121), ((5, 9), 110), ((0, 0), 100), ((13, 0), 110)]
+)
+def test_a_change_travels_as_far_as_windows_reach(swins: Path, place: tuple[int, int], known: int) -> None:
+    """A shifted window reaches from the third row to the ninth, from there to the end, or lies before the third."""
+    patch = 14 * place[0] + place[1]
+    heard = [(travelled(load_swin(shifts, swins), PICTURES[4], patch) > 0).sum(1).tolist() for shifts in (False, True)]
+    assert heard == [[1, 49, 49, 49, 49], [1, 49, known, 196, 196]]
+
+
+def test_a_patch_is_found_in_its_window() -> None:
+    which, place, patches = window_of((14, 7, 0), 8, 3)
+    assert (which, place) == (2, 10)  # below the first two windows, second row, fourth column
+    assert patches.tolist() == [14 * row + column for row in range(7, 14) for column in range(7)]
+    which, place, patches = window_of((14, 7, 3), 1, 4)
+    assert patches[place] == 14 + 4
+    assert {*patches.tolist()} == {14 * row + column for row in (10, 11, 12, 13, 0, 1, 2) for column in range(3, 10)}
