@@ -121,7 +121,7 @@ def opened(browser: Browser, url: str, rest_ms: int = REST_MS) -> Opening:
 
 
 def measure(slugs: Sequence[str] = ()) -> list[Figure]:
-    """Each page is told as soon as it is measured: all of them take half an hour."""
+    """Each page is told as soon as it is measured: all of them take long."""
     names, turns = slugs or (HOME, *(one.slug for one in LESSONS)), {}
     with ExitStack() as stack:
         browser, folder = stack.enter_context(chromium()), stack.enter_context(tempfile.TemporaryDirectory())

@@ -26,7 +26,7 @@ from model.trace import Trace
 
 FOLDER = MODELS / "pictures"
 VIT, CNN, SWIN = "vit", "cnn", "swin"
-SIZES = (8000, 500)  # digits that each of the first two kinds learned from; the third learned from the larger number
+SIZES = (8000, 500)  # digits that each of the first two kinds learns from; the third learns from the larger number
 NAMES = tuple(f"{kind}-{n}" for n in SIZES for kind in (VIT, CNN))
 IN_WINDOWS = f"{SWIN}-{SIZES[0]}"
 CONFIGS = {VIT: PictureConfig(), CNN: PictureConfig(), SWIN: SwinConfig()}

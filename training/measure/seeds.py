@@ -41,9 +41,8 @@ def measure(folder: Path, test: Sequence[Path]) -> dict[str, Any]:
         right, losses = each_token(network, documents, width, tokenizer.vocab_size)
         told = next_sentence_accuracy(network, documents, width) | single_sentences_told(network, documents, width)
         figures = told | {"accuracy": round(float(right.mean()), 4), "loss": round(float(losses.mean()), 4)}
-        found.append(
-            {"seed": training["seed"], "steps": training["steps"], **{what: figures[what] for what in MEASURED}}
-        )
+        how = {what: training[what] for what in ("seed", "steps")}
+        found.append(how | {what: figures[what] for what in MEASURED})
     return {
         "data": ", ".join(path.name for path in test),
         "masked_tokens": len(right),
@@ -54,10 +53,9 @@ def measure(folder: Path, test: Sequence[Path]) -> dict[str, Any]:
 
 def trained(run: Path) -> dict[str, Any]:
     """How it was trained: as its training keeps it, or as a published model does."""
-    kept = run / FIGURES
-    found: dict[str, Any] = (
-        checkpoint.read_figures(kept) if kept.exists() else checkpoint.read_figures(run / METRICS)["training"]
-    )
+    if (run / FIGURES).exists():
+        return checkpoint.read_figures(run / FIGURES)
+    found: dict[str, Any] = checkpoint.read_figures(run / METRICS)["training"]
     return found
 
 

@@ -18,7 +18,7 @@ from ui.components.stage.story import Moment, blank_of, clip_of, given_rows, sto
 from ui.text import piece, visible
 
 N_CANDIDATES = 5
-LOWEST = -7  # power of ten of the smallest numbers that keep three digits; there are twelve powers
+LOWEST = -7  # power of ten; there are twelve
 SPECIAL = 240  # the first byte of NaN; then ∞ and −∞
 
 
@@ -140,7 +140,7 @@ def packed(arrays: list[Array]) -> str:
     power, digits = power + up, np.where(up, 100, digits)
     beyond = ~(digits < 1000) | (power > LOWEST + 11)
     special = SPECIAL + np.where(np.isnan(values), 0, np.where(values > 0, 1, 2))
-    negative = (values < 0) & ((digits > 0) | beyond)  # as it will be read: what rounds to 0 has no sign
+    negative = values < 0
     digits, power = np.where(beyond, 0, digits), np.where(beyond, 0, power)
     changes, end = negative.copy(), 0
     for before, array in pairwise(arrays):
