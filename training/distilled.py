@@ -33,6 +33,7 @@ from model.files.loaded_model import LoadedModel, load_folder
 from training.distilling.beam import translate_by_several
 from training.distilling.packed_rows import WIDTH
 from training.distilling.packed_run import PackedTask
+from training.distilling.synthetic_pairs import chunks, write_pairs
 from training.evaluate import grouped, streams
 from training.loop.data import NO_VARIATION, epoch_loader, read_pairs, swapped
 from training.loop.folders import write_whole
@@ -41,7 +42,6 @@ from training.loop.recipe import Recipe
 from training.loop.resumable_run import FIGURES, VALIDATION_TOKENS, Run
 from training.loop.updates import DivergedError
 from training.siblings import copy_vocabulary
-from training.synthetic_pairs import chunks, write_pairs
 from training.train import show
 
 SUMMED = ("steps", "kept_step", "epochs", "target_tokens", "seconds")  # figures of trainings, one after the other

@@ -56,14 +56,13 @@ def main() -> int:
     parser.add_argument("--out", required=True, type=Path, help="folder for the model and the state to resume from")
     parser.add_argument("--steps", type=int, help="end of the schedule; default: the recipe's")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--reversed", action="store_true", help="learn to translate German into English")
     parser.add_argument("--save-every", type=int, default=500, metavar="STEPS", help="validate and save this often")
     arguments = parser.parse_args()
     recipe = RECIPES[arguments.preset]
     if arguments.steps:
         recipe = dataclasses.replace(recipe, steps=arguments.steps)
     where = arguments.data, arguments.valid, arguments.out
-    task = Task(arguments.preset, *where, recipe, arguments.seed, reverse=arguments.reversed)
+    task = Task(arguments.preset, *where, recipe, arguments.seed)
     run = Run(task)
     try:
         show(run.records(arguments.save_every), recipe.steps, Console(quiet=not run.accelerator.is_main_process))

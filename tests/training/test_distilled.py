@@ -22,15 +22,14 @@ from model.files.loaded_model import LoadedModel, load_folder
 from model.text.tokenizer import Tokenizer
 from tests.training.conftest import PAIRS, Killed, killed_after, same_weights, write_pairs
 from training import distilled as command
-from training import synthetic_pairs
 from training.distilled import LAST, STAGES, TRAININGS, WRITINGS, Project, extrapolate
-from training.distilling import beam, packed_run
+from training.distilling import beam, packed_run, synthetic_pairs
+from training.distilling.synthetic_pairs import MARK
 from training.evaluate import evaluate, references
 from training.loop import resumable_run
 from training.loop.data import collate, read_pairs
 from training.loop.loss import batch_loss
 from training.loop.updates import DivergedError
-from training.synthetic_pairs import MARK
 
 LONGEST = 11  # pieces of what models write that have hardly learned anything
 

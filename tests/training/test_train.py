@@ -59,8 +59,7 @@ def test_what_is_typed_reaches_the_run(monkeypatch: pytest.MonkeyPatch, asked: l
     assert call(monkeypatch, *typed) == 0
     assert call(monkeypatch, *typed, "--steps", 77, "--seed", 5, "--save-every", 9) == 0
     longer = dataclasses.replace(task, recipe=dataclasses.replace(task.recipe, steps=77), seed=5)
-    assert call(monkeypatch, *typed, "--reversed") == 0
-    assert asked == [(task, 500), (longer, 9), (dataclasses.replace(task, reverse=True), 500)]
+    assert asked == [(task, 500), (longer, 9)]
     assert task.recipe.variation == NO_VARIATION
 
 

@@ -1,1 +1,3 @@
-"""What `training.distilled` is made of: rows of several pairs, a run on them, and a search by several models."""
+"""What `training.distilled` is made of: rows of several pairs, a run on them, a search by several models, and pairs
+that a model writes.
+"""

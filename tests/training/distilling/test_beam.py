@@ -17,7 +17,7 @@ from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID
 from tests.small import CONFIG
 from training.distilling import beam
 from training.distilling.beam import LENGTH_PENALTY, search, translate_by_several
-from training.synthetic_pairs import is_sensible
+from training.distilling.synthetic_pairs import is_sensible
 
 SENTENCES = ["I ate an apple.", "Where do you live?", "No.", "The boy sees the girl, and the girl sees the boy."]
 SOURCES = [[5, 6, 7, EOS_ID], [8, EOS_ID], [9, 10, 3, 4, 6, EOS_ID]]

@@ -1,25 +1,19 @@
-"""More sentence pairs, one side written by a model: `python -m training.synthetic_pairs back RUN FILE… --out OUT`.
+"""More sentence pairs, one side written by a model.
 
-back:     RUN reads German (it was trained with `--reversed`), each line of FILE is a German sentence: the German side
-          of a pair is real, the English one is written, and begins with MARK.
-forward:  RUN reads English, each line of FILE is `English<TAB>German`, or English alone: the German side is written
+back:     the model reads German, and each line is a German sentence: the German side of a pair is real, the English one
+          is written, and begins with MARK.
+forward:  the model reads English, and each line is `English<TAB>German`, or English alone: the German side is written
           anew, once for each English sentence.
 
 Source: Sennrich et al. 2016, "Improving neural machine translation models with monolingual data", §3; the mark:
 Caswell et al. 2019, "Tagged back-translation"; forward: Kim and Rush 2016, "Sequence-level knowledge distillation",
-§3.2. The same command again after a kill goes on behind the last chunk that was written.
+§3.2. After a kill the work goes on behind the last chunk that was written.
 """
 
-import argparse
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from rich.progress import track
-
-from experiments.writing.batched_translation import translate_together
-from model.files.loaded_model import load_folder
 from model.text.tokenizer import normalise
 from training.loop.folders import write_whole
 
@@ -81,23 +75,3 @@ def write_pairs(direction: str, translate: Translate, paths: Sequence[Path], out
         write_whole(part, "".join(f"{pair}\n" for pair in pairs))
         yield len(chunk), len(pairs)
     write_whole(out, "".join(part.read_text(encoding="utf-8") for part in sorted(parts.glob("*.tsv"))))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.synthetic_pairs", description=__doc__)
-    parser.add_argument("direction", choices=sorted(DIRECTIONS))
-    parser.add_argument("run", type=Path, help="folder of a trained model")
-    parser.add_argument("files", type=Path, nargs="+")
-    parser.add_argument("--out", type=Path, required=True, help="the file of pairs; its parts lie in OUT.parts")
-    arguments = parser.parse_args()
-    n_chunks = sum(1 for _ in chunks(arguments.files))
-    n_read = n_written = 0
-    translate = functools.partial(translate_together, load_folder(arguments.run))
-    work = write_pairs(arguments.direction, translate, arguments.files, arguments.out)
-    for read, written in track(work, "writing", total=n_chunks):
-        n_read, n_written = n_read + read, n_written + written
-    print(f"{n_read:,} lines read, {n_written:,} pairs written; with those of earlier starts: {arguments.out}")
-
-
-if __name__ == "__main__":
-    main()

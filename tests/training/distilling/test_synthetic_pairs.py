@@ -1,6 +1,5 @@
 """Pairs that a model writes: which side is real, what is dropped, and that a kill costs one chunk at most."""
 
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from model.decoding.strategies import Greedy
 from model.files.checkpoint import SHIPPED
 from model.files.loaded_model import load_folder
 from model.translate import translate
-from training import synthetic_pairs
-from training.synthetic_pairs import MARK, is_sensible, pairs_back, pairs_forward, write_pairs
+from training.distilling import synthetic_pairs
+from training.distilling.synthetic_pairs import MARK, is_sensible, pairs_back, pairs_forward, write_pairs
 
 ENGLISH = ("I ate an apple.", "Where do you live?", "The boy sees the girl.")
 
@@ -58,7 +57,7 @@ def test_a_run_that_was_killed_ends_with_the_same_file(tmp_path: Path, monkeypat
     assert not (tmp_path / "killed.tsv").exists()
     (tmp_path / "killed.tsv.parts" / "00001.new").write_text("half a")
     for out in outs:
-        monkeypatch.setattr(sys, "argv", ["synthetic_pairs", "back", str(SHIPPED), str(lines), "--out", str(out)])
-        synthetic_pairs.main()
+        for _ in write_pairs("back", write, [lines], out):
+            pass
     assert outs[0].read_text() == outs[1].read_text()
     assert [line.partition("\t")[2] for line in outs[0].read_text().splitlines()] == [*ENGLISH, "You are late."]
