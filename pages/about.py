@@ -22,8 +22,9 @@ st.markdown(
     "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. Some "
     "lessons have small models of their own, which are named at their top. *Before attention* has three readers, which "
     "learned from the English side of the same sentences. Those under *Variants* and *Training* have siblings of the "
-    "translator, and models that learn before your eyes; under *Family* and *Beyond attention* there are more, a small "
-    "GPT and a small BERT among them. (Under *Explore*, other people's models speak for themselves.)"
+    "translator, and models that learn before your eyes; under *Family*, *Descendants*, *Beyond attention* and *Beyond "
+    "text* there are more, a small GPT and a small BERT among them. (Under *Explore*, other people's models speak for "
+    "themselves.)"
 )
 metrics = json.loads((CARD / "metrics.json").read_text(encoding="utf-8"))
 training = metrics["training"]
