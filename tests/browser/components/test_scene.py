@@ -362,7 +362,7 @@ def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
         }"""
     )
     assert seen == sorted(seen)  # it grows and never jumps back
-    assert len(set(seen)) > 2  # there is a picture between the first and the last, however slow the browser is
+    assert len(set(seen)) > (3 if len(seen) > 20 else 2)  # a busy browser draws few pictures, but one on the way
     assert number(bar, "width") == max(seen) == number(room, "width")  # at last it is 1, all of its room
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.attention.price import D_K, allocated
+from experiments.attention.price import D_K, ROWS, allocated
 from model.families.copying import KINDS
 from pages.beyond_attention.without_attention import WAYS, deltas, lettered, scene
 from ui import engine
@@ -30,9 +30,9 @@ def test_the_step_is_large_at_letters_and_small_in_noise_and_elsewhere_always_th
     assert np.ptp(fixed) == 0
 
 
-def test_what_a_way_makes_grows_with_the_places_not_with_their_square() -> None:
-    for name in WAYS.keys() - {"every pair"}:  # that one's lesson tests it
-        many, few = (
-            sum(allocated(step) for step in WAYS[name](*torch.randn(3, 1, 1, length, D_K))) for length in (2048, 256)
-        )
-        assert many == pytest.approx(8 * few, rel=0.02), name
+@pytest.mark.parametrize(("way", "n_steps"), [("convolution", 1), ("recurrence", 2048 // ROWS)])
+def test_what_a_way_makes_grows_with_the_places_and_no_step_holds_the_lock_for_long(way: str, n_steps: int) -> None:
+    many, few = ([allocated(step) for step in WAYS[way](*torch.randn(3, 1, 1, n, D_K))] for n in (2048, 256))
+    assert sum(many) == pytest.approx(8 * sum(few), rel=0.02)  # and not with their square
+    assert len(many) == n_steps
+    assert max(many) < 45e6  # bytes
