@@ -1,24 +1,49 @@
-"""How the rows of a picture came about: pixels cut into patches, and the row of [class] put before them."""
+"""How the rows of a picture, or of a spectrogram, came about: cells cut into patches, learned rows put before them."""
 
-from explain.core import Cell, WorkedStep, rule, subscript, tex
+from explain.core import Cell, WorkedStep, factor, rule, subscript, tex
+
+
+def cut_from(cell: Cell, high: int, wide: int) -> tuple[int, tuple[int, ...]]:
+    """How many patches stand side by side; the row and column that a cell of one of them lies in, and its colour, if
+    the picture has some.
+    """
+    patch, at = cell.index
+    picture = cell.read()
+    across, (colour, inside) = picture.shape[1] // wide, divmod(at, high * wide)
+    (down, right), (row, column) = divmod(patch, across), divmod(inside, wide)
+    return across, (high * down + row, wide * right + column, colour)[: picture.ndim]
 
 
 @rule("cut_into_patches")
 def _pixel(cell: Cell) -> WorkedStep:
     patch, pixel = cell.index
     side = int(cell.made.constants[0])
-    across = cell.read().shape[1] // side
-    row, column = (
-        side * of_patch + of_pixel
-        for of_patch, of_pixel in zip(divmod(patch, across), divmod(pixel, side), strict=True)
+    across, place = cut_from(cell, side, side)
+    source, (row, column, *colour) = cell.made.reads[0], place
+    means = f"Its {('red', 'green', 'blue')[colour[0]]}, from 0 to 1." if colour else "0 is paper, 1 is ink."
+    return WorkedStep(
+        f"{across} patches stand side by side, each of {side} × {side} pixels, numbered row by row. Pixel "
+        f"{pixel % side**2 + 1} of patch {patch + 1} lies in row {row + 1} of the picture, in column {column + 1}. "
+        f"{means}",
+        rf"\text{{picture}}_{{{','.join(str(n + 1) for n in place)}}} = {tex(cell.value)}",
+        cell.value,
+        f't["{source}"]{subscript(place)}',
+        (source,),
     )
+
+
+@rule("cut_spectrogram")
+def _moment(cell: Cell) -> WorkedStep:
+    patch, inside = cell.index
+    high, wide = map(int, cell.made.constants)
+    across, (pitch, frame) = cut_from(cell, high, wide)
     source = cell.made.reads[0]
     return WorkedStep(
-        f"{across} patches stand side by side, each of {side} × {side} pixels, numbered row by row. Pixel {pixel + 1} "
-        f"of patch {patch + 1} lies in row {row + 1} of the picture, in column {column + 1}. 0 is paper, 1 is ink.",
-        rf"\text{{picture}}_{{{row + 1},{column + 1}}} = {tex(cell.value)}",
+        f"{across} patches stand side by side, each of {high} pitches × {wide} moments, numbered row by row. Cell "
+        f"{inside + 1} of patch {patch + 1} is pitch {pitch + 1} at moment {frame + 1}. 0 is silence, 1 the loudest.",
+        rf"\text{{spectrogram}}_{{{pitch + 1},{frame + 1}}} = {tex(cell.value)}",
         cell.value,
-        f't["{source}"]{subscript((row, column))}',
+        f't["{source}"]{subscript((pitch, frame))}',
         (source,),
     )
 
@@ -26,17 +51,60 @@ def _pixel(cell: Cell) -> WorkedStep:
 @rule("put_before")
 def _with_class(cell: Cell) -> WorkedStep:
     row, dimension = cell.index
-    source, (name,) = cell.made.reads[0], cell.made.weights
-    if row:
+    source, learned = cell.made.reads[0], cell.made.weights
+    if row >= len(learned):
         says, snippet, needs = (
-            f"This row is that of patch {row}, as the matrix made it.",
-            f't["{source}"]{subscript((row - 1, dimension))}',
+            f"This row is that of patch {row - len(learned) + 1}, as the matrix made it.",
+            f't["{source}"]{subscript((row - len(learned), dimension))}',
             source,
         )
     else:
+        which = "the row of [class]" if len(learned) == 1 else f"the {('first', 'second')[row]} row before the patches"
         says, snippet, needs = (
-            "This is the row of [class]: learned, and the same for every picture.",
-            f't["{name}"][{dimension}]',
-            name,
+            f"This is {which}: learned, and the same for every {'picture' if len(learned) == 1 else 'sound'}.",
+            f't["{learned[row]}"][{dimension}]',
+            learned[row],
         )
     return WorkedStep(says, rf"{tex(cell.value)}", cell.value, snippet, (needs,))
+
+
+@rule("mean_of_two")
+def _mean(cell: Cell) -> WorkedStep:
+    dimension, (source,) = cell.index[1], cell.made.reads
+    first, second = cell.read()[:2, dimension]
+    return WorkedStep(
+        f"The mean of dimension {dimension + 1} of the two rows that stand before the patches.",
+        rf"\frac{{{factor(float(first))} + {factor(float(second))}}}{{2}} = {tex(cell.value)}",
+        cell.value,
+        f't["{source}"][:2, {dimension}].mean()',
+        (source,),
+    )
+
+
+@rule("mean_of_parts")
+def _parts(cell: Cell) -> WorkedStep:
+    word, dimension = cell.index
+    (table,) = cell.made.weights
+    parts = [int(part) for part in cell.read()[word] if part]
+    rows = cell.numbers[table][parts, dimension]
+    terms = [factor(float(one)) for one in rows] or ["0"]
+    return WorkedStep(
+        f"The mean of {len(parts)} learned rows: one for the word, one for each three letters of it in a row.",
+        rf"\frac{{{' + '.join(terms)}}}{{{max(1, len(parts))}}} = {tex(cell.value)}",
+        cell.value,
+        f't["{table}"][{parts}, {dimension}].sum() / {max(1, len(parts))}',
+        (table,),
+    )
+
+
+@rule("mean_of_words")
+def _words(cell: Cell) -> WorkedStep:
+    dimension, (source,) = cell.index[1], cell.made.reads
+    column = cell.read()[:, dimension]
+    return WorkedStep(
+        f"The mean of dimension {dimension + 1} of all words.",
+        rf"\frac{{{' + '.join(factor(float(one)) for one in column)}}}{{{len(column)}}} = {tex(cell.value)}",
+        cell.value,
+        f't["{source}"][:, {dimension}].mean()',
+        (source,),
+    )

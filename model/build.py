@@ -18,7 +18,9 @@ from model.families.encoder_only import (
 )
 from model.families.in_context import InContext, InContextConfig
 from model.families.network import Network
-from model.families.pictures import PatchEmbedding, PictureConfig, Swin, SwinConfig, VisionTransformer
+from model.families.pictures import PictureConfig
+from model.families.sounds import SoundConfig
+from model.families.two_towers import TowersConfig
 from model.parts.attention import MultiHeadAttention
 from model.parts.efficient_attention import (
     CausalLinearAttention,
@@ -37,10 +39,10 @@ from model.parts.residual import DeepNorm, PostNorm, PreNorm, SandwichNorm, deep
 from model.parts.small_cache_attention import GroupedQueryAttention, LatentAttention
 from model.parts.squeezed_attention import CausalSqueezedAttention, SqueezedAttention
 from model.parts.stacks import Decoder, Encoder
-from model.parts.window_attention import ShiftedWindowAttention
 from model.text.tokenizer import PAD_ID
 
 NORM_EPSILON = 1e-5  # torch's for layer norm
+OwnSizes = InContextConfig | PictureConfig | SoundConfig | TowersConfig
 N_SEGMENTS = 2  # of an encoder alone: it reads one text, or two
 
 
@@ -282,7 +284,9 @@ def build_reader(config: ModelConfig) -> Reader:
     return model
 
 
-def parts_like(config: InContextConfig | PictureConfig, max_len: int, activation: str) -> Parts:
+def parts_like(
+    config: InContextConfig | PictureConfig | SoundConfig | TowersConfig, max_len: int, activation: str
+) -> Parts:
     """Parts of these sizes, put together as GPT-2's are."""
     sizes = {name: getattr(config, name) for name in ("d_model", "n_heads", "n_layers", "d_ff")}
     config_of = ModelConfig(**sizes, max_len=max_len, dropout=0.0, activation=activation)
@@ -294,26 +298,6 @@ def build_in_context(config: InContextConfig) -> InContext:
     parts = parts_like(config, 2 * config.n_pairs, "gelu_tanh")
     positions = parts.scheme.in_embedding(parts.config)
     return InContext(config.d_in, positions, parts.encoder(1.0, causal=True), config.d_model)
-
-
-def build_vision(config: PictureConfig) -> VisionTransformer:
-    """A Vision Transformer with random weights, drawn as BERT's."""
-    parts = parts_like(config, 1 + config.n_patches, "gelu")
-    embedding = PatchEmbedding(config.patch**2, config.d_model, parts.scheme.in_embedding(parts.config))
-    model = VisionTransformer(config.patch, embedding, parts.encoder(1.0), config.n_classes, config.d_model)
-    draw_narrow_weights(model)
-    return model
-
-
-def build_swin(config: SwinConfig) -> Swin:
-    """A Swin Transformer with random weights, drawn as BERT's. The windows of every second block are shifted."""
-    parts, sizes = parts_like(config, config.n_patches, "gelu"), (config.d_model, config.n_heads, config.side)
-    shifts = [config.shift * (n % 2) for n in range(config.n_layers)]
-    attentions = (ShiftedWindowAttention(*sizes, config.window, shift) for shift in shifts)
-    layers = [parts.encoder_layer(1.0, attention) for attention in attentions]
-    model = Swin(config.patch, config.d_model, Encoder(layers, parts.last_norm()), config.n_classes)
-    draw_narrow_weights(model)
-    return model
 
 
 BUILDERS: dict[str, Callable[[ModelConfig], Network]] = {

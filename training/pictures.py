@@ -36,7 +36,7 @@ from model.files.load_pictures import (
     new_reader,
 )
 from training.loop.data import NO_VARIATION
-from training.loop.recipe import Recipe
+from training.loop.recipe import Recipe, in_steps
 from training.loop.resumable_run import hardware
 from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
@@ -145,7 +145,7 @@ def hiding(vision: LoadedVision, pictures: Tensor, labels: Tensor) -> dict[str, 
     rng = np.random.default_rng(SEED)
     hits: dict[str, list[list[bool]]] = {"looked_at": [], "random": []}
     for picture, label in zip(pictures.numpy(), labels.tolist(), strict=True):
-        ink = cut_into_patches(torch.from_numpy(picture)[None], vision.config.patch)[0].amax(-1) > 0
+        ink = cut_into_patches(torch.from_numpy(picture)[None], *[vision.config.patch] * 2)[0].amax(-1) > 0
         orders = {
             "looked_at": most_looked_at(vision, picture, max(HIDDEN)),
             "random": (1 + rng.permutation(ink.nonzero().flatten().numpy())).tolist(),
@@ -223,7 +223,7 @@ def main() -> None:
         parser,
         NAMES,
         RECIPE.steps,
-        lambda name, out, steps: train(name, data, out, dataclasses.replace(RECIPE, steps=steps)),
+        lambda name, out, steps: train(name, data, out, in_steps(RECIPE, steps)),
         lambda out: finish(data, out),
     )
 

@@ -15,9 +15,9 @@ from model.tap import Tap, no_tap, under
 
 @dataclass(frozen=True)
 class PictureConfig:
-    """Sizes of a Vision Transformer for square pictures in grey.
+    """Sizes of a Vision Transformer for square pictures.
 
-    size: pixels to a side; patch: those of a patch, which divides it
+    size: pixels to a side; patch: those of a patch, which divides it; channels: numbers of a pixel, 1 in grey
 
     Raises: ValueError, naming both numbers, if it does not
     """
@@ -29,6 +29,7 @@ class PictureConfig:
     n_heads: int = 4
     n_layers: int = 3
     d_ff: int = 192
+    channels: int = 1
 
     def __post_init__(self) -> None:
         if self.size % self.patch:
@@ -70,14 +71,14 @@ class SwinConfig(PictureConfig):
             )
 
 
-def cut_into_patches(pictures: Tensor, patch: int) -> Tensor:
-    """Squares of `patch` × `patch` pixels, row by row, each as one row of numbers.
+def cut_into_patches(pictures: Tensor, high: int, wide: int) -> Tensor:
+    """Patches of `high` × `wide` pixels, row by row, each as one row of numbers.
 
-    Args:    pictures (B,h,w)
-    Returns: (B,P,patch²)
-    Source:  Dosovitskiy et al. 2021 (ViT), §3.1. Differs: one channel
+    Args:    pictures (B,h,w); in colour (B,h,w,C)
+    Returns: (B,P,high·wide); in colour (B,P,C·high·wide), one colour after the other
+    Source:  Dosovitskiy et al. 2021 (ViT), §3.1. Differs: none
     """
-    rows = pictures.unfold(1, patch, patch).unfold(2, patch, patch)  # (B,h/patch,w/patch,patch,patch)
+    rows = pictures.unfold(1, high, high).unfold(2, wide, wide)  # (B,h/high,w/wide,[C,]high,wide)
     return rows.flatten(3).flatten(1, 2)
 
 
@@ -90,6 +91,8 @@ class PatchEmbedding(Part):
     Source:  Dosovitskiy et al. 2021, §3.1, Eq. 1. Differs: no dropout
     """
 
+    first: tuple[str, ...] = ("class_token",)  # names of the learned rows before the patches
+
     def __init__(self, patch_pixels: int, d_model: int, positions: Positions) -> None:
         super().__init__()
         self.project = nn.Linear(patch_pixels, d_model)
@@ -98,7 +101,7 @@ class PatchEmbedding(Part):
 
     def forward(self, patches: Tensor, tap: Tap = no_tap) -> Tensor:
         projected = tap("projected", self.project(patches))  # (B,P,d_model)
-        first = self.class_token.expand(len(patches), 1, -1)
+        first = torch.stack([getattr(self, name) for name in self.first]).expand(len(patches), -1, -1)
         rows = tap("with_class", torch.cat([first, projected], 1))
         return tap("output", self.positions.embed(rows, 0, tap))
 
@@ -106,9 +109,9 @@ class PatchEmbedding(Part):
 class VisionTransformer(nn.Module):
     """A picture in, a score for each class out: the row of [class] is read once all patches have been mixed into it.
 
-    Args:    pictures (B,size,size), from 0 (paper) to 1 (ink)
+    Args:    pictures (B,size,size), from 0 (paper) to 1 (ink); in colour (B,size,size,C)
     Returns: logits (B,n_classes)
-    Taps:    picture (B,size,size); patches (B,P,patch²); encoder.embedding.*; encoder.*; logits (B,1,n_classes)
+    Taps:    picture (B,size,size[,C]); patches (B,P,C·patch²); encoder.embedding.*; encoder.*; logits (B,1,n_classes)
     Source:  Dosovitskiy et al. 2021 (ViT), §3.1, Eq. 1–4. Differs: attention has no biases
     """
 
@@ -121,7 +124,7 @@ class VisionTransformer(nn.Module):
 
     def forward(self, pictures: Tensor, tap: Tap = no_tap) -> Tensor:
         inside = under("encoder", tap)
-        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch))
+        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch, self.patch))
         x = self.embedding(patches, under("embedding", inside))
         mask = torch.ones(1, 1, 1, x.size(1), dtype=torch.bool, device=x.device)  # every row may look at every other
         x = self.encoder(x, mask, tap=inside)
@@ -147,7 +150,7 @@ class Swin(nn.Module):
         self.head = nn.Linear(d_model, n_classes)
 
     def forward(self, pictures: Tensor, tap: Tap = no_tap) -> Tensor:
-        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch))
+        patches = tap("patches", cut_into_patches(tap("picture", pictures), self.patch, self.patch))
         x = tap("encoder.embedding.output", self.project(patches))
         everything = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=x.device)  # windows have masks of their own
         x = self.encoder(x, everything, tap=under("encoder", tap))
@@ -179,14 +182,15 @@ class ConvolutionalNetwork(nn.Module):
 def _(module: PatchEmbedding, scribe: Scribe, patches: str) -> str:
     axes = ("patch", "d_model")
     projected = scribe.made("projected", "linear", patches, weights=("project.weight", "project.bias"), axes=axes)
-    rows = scribe.made("with_class", "put_before", projected, weights=("class_token",))
+    rows = scribe.made("with_class", "put_before", projected, weights=module.first)
     return describe_sum(module.positions, scribe, "output", "add_embeddings", rows)
 
 
 @describe.register
 def _(module: VisionTransformer, scribe: Scribe) -> str:
     encoder = scribe.of_stack("encoder", "src")
-    picture = scribe.made("picture", "given", axes=("row", "column"))
+    in_colour = module.embedding.project.in_features > module.patch**2
+    picture = scribe.made("picture", "given", axes=("row", "column", "colour")[: 2 + in_colour])
     patches = scribe.made(
         "patches", "cut_into_patches", picture, axes=("patch", "pixel"), constants=(float(module.patch),)
     )

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from model.anatomy.describe import anatomy_of
-from model.build import build_swin, build_vision
+from model.build_beyond_text import build_swin, build_vision
 from model.families.pictures import ConvolutionalNetwork, PictureConfig, Swin, SwinConfig, VisionTransformer
 from model.files import checkpoint
 from model.files.device import pick_device

@@ -1,6 +1,6 @@
 """Every rule of Check, on random cells of a model that needs it: its formula and its lines come to the number."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 
 from experiments.family.distillation import compared
 from experiments.family.low_rank import with_steps
@@ -16,10 +17,13 @@ from experiments.training.losses import with_losses
 from explain import DIGITS, RULES, Numbers, arrays, worked, worked_group, worked_weight
 from figures.grouping import Group
 from model.anatomy.describe import anatomy_of
-from model.build import build_model, build_swin
+from model.build import build_model
+from model.build_beyond_text import build_sound, build_swin, build_towers, build_vision
 from model.families.copying import load_copier, trace_copier
-from model.families.pictures import SwinConfig
+from model.families.pictures import PictureConfig, SwinConfig
 from model.families.readers import load_readers, trace_readers
+from model.families.sounds import SoundConfig
+from model.families.two_towers import TowersConfig, parts_of_texts
 from model.files.load_pictures import load_vision, samples, trace_picture
 from model.files.loaded_model import load_model
 from model.tap import Recorder
@@ -37,6 +41,8 @@ OF_NUMBERS = {"average", "softmax_of_logits"}
 TOY, BERT, LORA, READERS = "a toy model and its loss", "an encoder alone", "a low-rank layer", "three readers"
 COPIER, ELECTRA = "a state-space model", "a discriminator"
 STUDENT, PICTURE, WINDOWS = "a student beside its teacher", "a picture in patches", "a picture in windows"
+SOUND, COLOUR, WORDS = "a sound in patches", "a picture in colour", "words of many parts"
+SMALL = {"d_model": 10, "n_heads": 2, "n_layers": 2, "d_ff": 11}
 
 
 @cache
@@ -118,19 +124,42 @@ def numbers_of_picture() -> Numbers:
     return Numbers(read.tensors, read.model.weights, read.model.anatomy)
 
 
-@cache
-def numbers_of_windows() -> Numbers:
-    """With a bias that is not almost 0."""
+def numbers_of_random(
+    build: Callable[[Any], nn.Module], config: object, *size: int, given: Tensor | None = None
+) -> Numbers:
+    """Of random input, or of what is given, with weights and biases that are not almost 0."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(23)
-        sizes = {"d_model": 10, "n_heads": 2, "n_layers": 2, "d_ff": 11}
-        model, recorder = build_swin(SwinConfig(size=12, window=3, shift=1, **sizes)), Recorder()
+        model, recorder = build(config), Recorder()
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-        model(torch.rand(1, 12, 12), recorder)
+        model(torch.rand(1, *size) if given is None else given, tap=recorder)
     tensors = {name: value[0].numpy() if value.dim() > 2 else value.numpy() for name, value in recorder.tensors.items()}
     weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
     return Numbers(tensors, weights, anatomy_of(model))
+
+
+@cache
+def numbers_of_windows() -> Numbers:
+    return numbers_of_random(build_swin, SwinConfig(size=12, window=3, shift=1, **SMALL), 12, 12)
+
+
+@cache
+def numbers_of_sound() -> Numbers:
+    return numbers_of_random(build_sound, SoundConfig(pitches=6, frames=12, high=3, wide=4, **SMALL), 6, 12)
+
+
+@cache
+def numbers_of_colour() -> Numbers:
+    sizes = PictureConfig(8, 4, n_classes=7, channels=3, **SMALL)
+    return numbers_of_random(build_vision, sizes, 8, 8, 3)
+
+
+@cache
+def numbers_of_words() -> Numbers:
+    config = TowersConfig(n_parts=50, **{**SMALL, "n_layers": 1})
+    given = parts_of_texts(["a red balloon"], 50)
+    return numbers_of_random(lambda config: build_towers(config).texts, config, given=given)
 
 
 OTHERS = {
@@ -143,6 +172,9 @@ OTHERS = {
     STUDENT: numbers_of_student,
     PICTURE: numbers_of_picture,
     WINDOWS: numbers_of_windows,
+    SOUND: numbers_of_sound,
+    COLOUR: numbers_of_colour,
+    WORDS: numbers_of_words,
 }
 
 
@@ -210,6 +242,22 @@ def test_the_rows_of_a_picture_are_named_as_on_the_page() -> None:
     rows = [worked(numbers_of_picture(), "encoder.embedding.with_class", (row, 3)).says for row in (0, 1, 16)]
     assert ["[class]" in says for says in rows] == [True, False, False]
     assert [f"patch {row}," in says for row, says in zip((0, 1, 16), rows, strict=True)] == [False, True, True]
+
+
+def test_the_rows_of_a_sound_are_named() -> None:
+    """Two learned rows, then the patches."""
+    rows = [worked(numbers_of_sound(), "encoder.embedding.with_class", (row, 3)).says for row in (0, 1, 2, 7)]
+    named = ("the first row before", "the second row before", "that of patch 1,", "that of patch 6,")
+    assert all(name in says for name, says in zip(named, rows, strict=True))
+    told = worked(numbers_of_sound(), "patches", (4, 7)).says  # second row of patches, second from the left
+    assert "3 patches stand side by side, each of 3 pitches × 4 moments" in told
+    assert "Cell 8 of patch 5 is pitch 5 at moment 8." in told
+
+
+def test_a_colour_is_named() -> None:
+    told = [worked(numbers_of_colour(), "patches", (3, 16 * colour + 6)).says for colour in range(3)]
+    assert all("Pixel 7 of patch 4 lies in row 6 of the picture, in column 7." in says for says in told)
+    assert [says.rpartition(". ")[2] for says in told] == [f"Its {c}, from 0 to 1." for c in ("red", "green", "blue")]
 
 
 def test_a_tensor_without_a_rule_is_named() -> None:

@@ -9,11 +9,13 @@ from torch import Tensor, nn
 
 from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.anatomy.structure import Anatomy, Attention
-from model.build import build_swin
+from model.build_beyond_text import build_sound, build_strips, build_swin, build_towers
 from model.families.copying import KINDS, load_copier
 from model.families.encoder_decoder import EncoderDecoder
 from model.families.pictures import SwinConfig
 from model.families.readers import load_readers
+from model.families.sounds import SoundConfig
+from model.families.two_towers import TowersConfig
 from model.files.load_pictures import load_vision
 from model.files.load_special_models import loaded_in_context
 from model.parts.attention import MultiHeadAttention
@@ -202,7 +204,14 @@ def test_every_kind_of_module_that_is_described_is_part_of_a_model_that_tests_tr
     tried |= {type(part) for kind in KINDS for part in load_copier(kind).model.modules()}
     tried |= {type(part) for name in FAMILY for part in small(name).model.modules()}
     tried |= {type(part) for part in small("bert-mini", family="discriminator").model.modules()}
-    tried |= {type(part) for reader in (load_vision().model, build_swin(SwinConfig())) for part in reader.modules()}
+    beyond_text = (
+        load_vision().model,
+        build_swin(SwinConfig()),
+        build_sound(SoundConfig()),
+        build_strips(SoundConfig()),
+        build_towers(TowersConfig()),
+    )
+    tried |= {type(part) for reader in beyond_text for part in reader.modules()}
     ours = {kind for kind in describe.registry if kind.__module__.startswith(("model.", "torch."))}
     assert ours - tried == set(), "add a model that has it to tests/variants.py"
 

@@ -19,7 +19,7 @@ from experiments.pictures.looking import (
     turned,
     window_of,
 )
-from model.build import build_swin
+from model.build_beyond_text import build_swin
 from model.families.pictures import SwinConfig
 from model.files import checkpoint
 from model.files.load_pictures import IN_WINDOWS, SWIN, config_file, load_swin, load_vision, samples, trace_picture

@@ -10,7 +10,7 @@ from transformers.models.swin.modeling_swin import SwinLayer
 
 from hub.export.vit import their_config, their_weights
 from model.anatomy.describe import anatomy_of
-from model.build import build_swin, build_vision
+from model.build_beyond_text import build_swin, build_vision
 from model.families.pictures import (
     ConvolutionalNetwork,
     PictureConfig,
@@ -23,14 +23,14 @@ from model.parts.window_attention import into_windows, neighbours, out_of_window
 from model.tap import Recorder
 
 
-@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 5))
-def test_patches_hold_every_pixel_once_row_by_row(patch: int, down: int, right: int) -> None:
-    pictures = torch.arange(2.0 * patch * down * patch * right).reshape(2, patch * down, patch * right)
-    patches = cut_into_patches(pictures, patch)
-    assert patches.shape == (2, down * right, patch * patch)
+@given(*[st.integers(1, 4)] * 2, *[st.integers(1, 5)] * 2)
+def test_patches_hold_every_pixel_once_row_by_row(high: int, wide: int, down: int, right: int) -> None:
+    pictures = torch.arange(2.0 * high * wide * down * right).reshape(2, high * down, wide * right)
+    patches = cut_into_patches(pictures, high, wide)
+    assert patches.shape == (2, down * right, high * wide)
     for row in range(down):
         for column in range(right):
-            inside = pictures[:, row * patch : (row + 1) * patch, column * patch : (column + 1) * patch]
+            inside = pictures[:, row * high : (row + 1) * high, column * wide : (column + 1) * wide]
             assert torch.equal(patches[:, row * right + column], inside.flatten(1))
 
 

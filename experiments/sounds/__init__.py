@@ -1,0 +1,1 @@
+"""Recordings of visitors, and what readers of sound hear in them."""

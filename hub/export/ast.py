@@ -1,0 +1,70 @@
+"""A reader of sounds as transformers' ASTForAudioClassification.
+
+The parts are the same. AST's attention has a bias behind the heads; ours has none, so theirs is 0. Its spectrograms lie
+on their side: moments from top to bottom.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+from hub.export.formats import Weights, replaced, zero_biases
+from model.build import NORM_EPSILON
+from model.families.sounds import SoundConfig
+
+INSIDE = "audio_spectrogram_transformer"
+OURS_TO_THEIRS = {
+    "embedding.class_token": f"{INSIDE}.embeddings.cls_token",
+    "embedding.distillation_token": f"{INSIDE}.embeddings.distillation_token",
+    "embedding.positions.table.weight": f"{INSIDE}.embeddings.position_embeddings",
+    "embedding.project": f"{INSIDE}.embeddings.patch_embeddings.projection",
+    "encoder.layers": f"{INSIDE}.layers",
+    "encoder.norm": f"{INSIDE}.layernorm",
+    "self_attn.w_q": "attention.q_proj",
+    "self_attn.w_k": "attention.k_proj",
+    "self_attn.w_v": "attention.v_proj",
+    "self_attn.w_o": "attention.o_proj",
+    "add_norm_1.norm": "layernorm_before",
+    "add_norm_2.norm": "layernorm_after",
+    "feed_forward.w_1": "mlp.fc1",
+    "feed_forward.w_2": "mlp.fc2",
+    "head_norm": "classifier.layernorm",  # before the next: it begins so, too
+    "head": "classifier.dense",
+}
+
+
+def their_config(config: SoundConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["ASTForAudioClassification"],
+        "model_type": "audio-spectrogram-transformer",
+        "num_mel_bins": config.pitches,
+        "max_length": config.frames,
+        "patch_size": config.high,  # a square
+        "frequency_stride": config.high,
+        "time_stride": config.wide,
+        "id2label": {str(n): str(n) for n in range(config.n_classes)},
+        "label2id": {str(n): n for n in range(config.n_classes)},
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.n_layers,
+        "num_attention_heads": config.n_heads,
+        "intermediate_size": config.d_ff,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "layer_norm_eps": NORM_EPSILON,
+        "qkv_bias": False,
+        "dtype": "float32",
+    }
+
+
+def their_weights(weights: Weights, config: SoundConfig) -> dict[str, Tensor]:
+    """Ours under AST's names: it cuts and projects by one convolution; first rows and places have a batch."""
+    theirs = {replaced(name, OURS_TO_THEIRS): weight for name, weight in weights.items()}
+    for name, shape in {
+        "cls_token": (1, 1, -1),
+        "distillation_token": (1, 1, -1),
+        "position_embeddings": (1, -1, config.d_model),
+        "patch_embeddings.projection.weight": (config.d_model, 1, config.high, config.wide),
+    }.items():
+        theirs[f"{INSIDE}.embeddings.{name}"] = theirs[f"{INSIDE}.embeddings.{name}"].reshape(shape)
+    return {name: w.contiguous() for name, w in (theirs | zero_biases(theirs, r"attention\.o_proj")).items()}

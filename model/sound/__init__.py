@@ -1,0 +1,1 @@
+"""Sound before the first layer, and behind the last: spectrograms, and paths of guesses."""
