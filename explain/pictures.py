@@ -68,19 +68,6 @@ def _with_class(cell: Cell) -> WorkedStep:
     return WorkedStep(says, rf"{tex(cell.value)}", cell.value, snippet, (needs,))
 
 
-@rule("mean_of_two")
-def _mean(cell: Cell) -> WorkedStep:
-    dimension, (source,) = cell.index[1], cell.made.reads
-    first, second = cell.read()[:2, dimension]
-    return WorkedStep(
-        f"The mean of dimension {dimension + 1} of the two rows that stand before the patches.",
-        rf"\frac{{{factor(float(first))} + {factor(float(second))}}}{{2}} = {tex(cell.value)}",
-        cell.value,
-        f't["{source}"][:2, {dimension}].mean()',
-        (source,),
-    )
-
-
 @rule("mean_of_parts")
 def _parts(cell: Cell) -> WorkedStep:
     word, dimension = cell.index
@@ -94,17 +81,4 @@ def _parts(cell: Cell) -> WorkedStep:
         cell.value,
         f't["{table}"][{parts}, {dimension}].sum() / {max(1, len(parts))}',
         (table,),
-    )
-
-
-@rule("mean_of_words")
-def _words(cell: Cell) -> WorkedStep:
-    dimension, (source,) = cell.index[1], cell.made.reads
-    column = cell.read()[:, dimension]
-    return WorkedStep(
-        f"The mean of dimension {dimension + 1} of all words.",
-        rf"\frac{{{' + '.join(factor(float(one)) for one in column)}}}{{{len(column)}}} = {tex(cell.value)}",
-        cell.value,
-        f't["{source}"][:, {dimension}].mean()',
-        (source,),
     )

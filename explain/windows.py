@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from explain.core import Blank, Cell, WorkedStep, factor, rule, subscript, tex
+from explain.core import NAMED, Blank, Cell, WorkedStep, factor, rule, subscript, tex
 
 
 def order_of(cut: tuple[float, ...]) -> np.ndarray:
@@ -103,13 +103,19 @@ def _masked(cell: Cell) -> WorkedStep:
 
 @rule("mean_of_rows")
 def _mean(cell: Cell) -> WorkedStep:
+    """Of all rows, or of as many as a constant says."""
     dimension, (source,) = cell.index[1], cell.made.reads
-    column = cell.read()[:, dimension]
-    terms = [*(factor(one) for one in column[:3]), factor(float(column[3:].sum()))]
+    rows = slice(*map(int, cell.made.constants)) if cell.made.constants else slice(None)
+    column = cell.read()[rows, dimension]
+    terms, others = [factor(float(one)) for one in column[:NAMED]], column[NAMED:]
+    if len(others):
+        terms.append(factor(float(others.sum())))
+    which = f"all {len(column)} rows" if rows.stop is None else f"the first {len(column)} rows"
+    said = ": the first three and the sum of the others" if len(others) else ""
     return WorkedStep(
-        f"The mean of dimension {dimension + 1} of all {len(column)} rows: the first three and the sum of the others.",
+        f"The mean of dimension {dimension + 1} of {which}{said}.",
         rf"\frac{{{' + '.join(terms)}}}{{{len(column)}}} = {tex(cell.value)}",
         cell.value,
-        f't["{source}"][:, {dimension}].mean()',
+        f't["{source}"][:{"" if rows.stop is None else rows.stop}, {dimension}].mean()',
         (source,),
     )

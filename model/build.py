@@ -284,9 +284,7 @@ def build_reader(config: ModelConfig) -> Reader:
     return model
 
 
-def parts_like(
-    config: InContextConfig | PictureConfig | SoundConfig | TowersConfig, max_len: int, activation: str
-) -> Parts:
+def parts_like(config: OwnSizes, max_len: int, activation: str) -> Parts:
     """Parts of these sizes, put together as GPT-2's are."""
     sizes = {name: getattr(config, name) for name in ("d_model", "n_heads", "n_layers", "d_ff")}
     config_of = ModelConfig(**sizes, max_len=max_len, dropout=0.0, activation=activation)

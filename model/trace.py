@@ -150,7 +150,7 @@ def trace(
         src=tokenizer.tokens(src),
         tgt=tokenizer.tokens([SOS_ID, *labels[:-1]]),
         labels=tokenizer.tokens(labels),
-        tensors=MappingProxyType({name: _frozen(value) for name, value in recorder.tensors.items()}),
+        tensors=MappingProxyType({name: frozen(value) for name, value in recorder.tensors.items()}),
         steps=steps,
         translation=tokenizer.decode(labels),
         finished=labels[-1] == EOS_ID,
@@ -182,7 +182,7 @@ def read(
         src=loaded.tokenizer.tokens(ids),
         tgt=(),
         labels=(),
-        tensors=MappingProxyType({name: _frozen(value) for name, value in recorder.tensors.items()}),
+        tensors=MappingProxyType({name: frozen(value) for name, value in recorder.tensors.items()}),
         steps=(),
         translation="",
         finished=True,
@@ -213,7 +213,7 @@ def _run(
     return labels, steps
 
 
-def _frozen(value: torch.Tensor) -> Array:
+def frozen(value: torch.Tensor) -> Array:
     """A read-only array without the batch axis (positions and embeddings' rows have none)."""
     array = value.detach().cpu().numpy()
     array = array[0] if array.ndim > 2 else array

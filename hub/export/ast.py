@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from hub.export.formats import Weights, replaced, zero_biases
-from model.build import NORM_EPSILON
+from hub.export.formats import LAYER_WORDS, Weights, patch_encoder, replaced, zero_biases
 from model.families.sounds import SoundConfig
 
 INSIDE = "audio_spectrogram_transformer"
@@ -20,14 +19,7 @@ OURS_TO_THEIRS = {
     "embedding.project": f"{INSIDE}.embeddings.patch_embeddings.projection",
     "encoder.layers": f"{INSIDE}.layers",
     "encoder.norm": f"{INSIDE}.layernorm",
-    "self_attn.w_q": "attention.q_proj",
-    "self_attn.w_k": "attention.k_proj",
-    "self_attn.w_v": "attention.v_proj",
-    "self_attn.w_o": "attention.o_proj",
-    "add_norm_1.norm": "layernorm_before",
-    "add_norm_2.norm": "layernorm_after",
-    "feed_forward.w_1": "mlp.fc1",
-    "feed_forward.w_2": "mlp.fc2",
+    **LAYER_WORDS,
     "head_norm": "classifier.layernorm",  # before the next: it begins so, too
     "head": "classifier.dense",
 }
@@ -42,18 +34,7 @@ def their_config(config: SoundConfig) -> dict[str, Any]:
         "patch_size": config.high,  # a square
         "frequency_stride": config.high,
         "time_stride": config.wide,
-        "id2label": {str(n): str(n) for n in range(config.n_classes)},
-        "label2id": {str(n): n for n in range(config.n_classes)},
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.n_layers,
-        "num_attention_heads": config.n_heads,
-        "intermediate_size": config.d_ff,
-        "hidden_act": "gelu",
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-        "layer_norm_eps": NORM_EPSILON,
-        "qkv_bias": False,
-        "dtype": "float32",
+        **patch_encoder(config),
     }
 
 

@@ -9,7 +9,10 @@ import torch
 from tokenizers import processors
 from torch import Tensor
 
+from model.build import NORM_EPSILON
 from model.config import CHOICES, ModelConfig
+from model.families.pictures import PictureConfig
+from model.families.sounds import SoundConfig
 
 Weights = Mapping[str, Tensor]
 
@@ -70,4 +73,34 @@ def zero_biases(weights: Weights, matrices: str) -> dict[str, Tensor]:
         re.sub("weight$", "bias", name): torch.zeros(len(weight))
         for name, weight in weights.items()
         if re.search(rf"{matrices}\.weight$", name)
+    }
+
+
+LAYER_WORDS = {
+    "self_attn.w_q": "attention.q_proj",
+    "self_attn.w_k": "attention.k_proj",
+    "self_attn.w_v": "attention.v_proj",
+    "self_attn.w_o": "attention.o_proj",
+    "add_norm_1.norm": "layernorm_before",
+    "add_norm_2.norm": "layernorm_after",
+    "feed_forward.w_1": "mlp.fc1",
+    "feed_forward.w_2": "mlp.fc2",
+}  # ours and transformers', in a layer of an encoder of patches
+
+
+def patch_encoder(config: PictureConfig | SoundConfig) -> dict[str, Any]:
+    """What the configs of transformers' encoders of patches have in common."""
+    return {
+        "id2label": {str(n): str(n) for n in range(config.n_classes)},
+        "label2id": {str(n): n for n in range(config.n_classes)},
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.n_layers,
+        "num_attention_heads": config.n_heads,
+        "intermediate_size": config.d_ff,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "layer_norm_eps": NORM_EPSILON,
+        "qkv_bias": False,
+        "dtype": "float32",
     }

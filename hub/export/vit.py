@@ -11,8 +11,7 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import Tensor
 
-from hub.export.formats import Weights, replaced, zero_biases
-from model.build import NORM_EPSILON
+from hub.export.formats import LAYER_WORDS, Weights, patch_encoder, replaced, zero_biases
 from model.families.pictures import PictureConfig
 from model.files.checkpoint import CONFIG, WEIGHTS
 from model.files.load_pictures import FOLDER, SIZES, VIT, load_vision
@@ -25,14 +24,7 @@ OURS_TO_THEIRS = {
     "embedding.project": "vit.embeddings.patch_embeddings.projection",
     "encoder.layers": "vit.layers",
     "encoder.norm": "vit.layernorm",
-    "self_attn.w_q": "attention.q_proj",
-    "self_attn.w_k": "attention.k_proj",
-    "self_attn.w_v": "attention.v_proj",
-    "self_attn.w_o": "attention.o_proj",
-    "add_norm_1.norm": "layernorm_before",
-    "add_norm_2.norm": "layernorm_after",
-    "feed_forward.w_1": "mlp.fc1",
-    "feed_forward.w_2": "mlp.fc2",
+    **LAYER_WORDS,
     "head": "classifier",
 }
 USE = """
@@ -55,18 +47,7 @@ def their_config(config: PictureConfig) -> dict[str, Any]:
         "image_size": config.size,
         "patch_size": config.patch,
         "num_channels": 1,
-        "id2label": {str(n): str(n) for n in range(config.n_classes)},
-        "label2id": {str(n): n for n in range(config.n_classes)},
-        "hidden_size": config.d_model,
-        "num_hidden_layers": config.n_layers,
-        "num_attention_heads": config.n_heads,
-        "intermediate_size": config.d_ff,
-        "hidden_act": "gelu",
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-        "layer_norm_eps": NORM_EPSILON,
-        "qkv_bias": False,
-        "dtype": "float32",
+        **patch_encoder(config),
     }
 
 

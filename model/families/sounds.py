@@ -161,7 +161,7 @@ def _(module: SpectrogramTransformer, scribe: Scribe) -> str:
     patches = describe_cut(scribe, "patches", module.patch, ("patch", "cell"))
     x = describe(module.embedding, encoder.under("embedding", module="embedding"), patches)
     x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
-    mean = scribe.made("mean", "mean_of_two", x, axes=("one", "d_model"))
+    mean = scribe.made("mean", "mean_of_rows", x, axes=("one", "d_model"), constants=(2.0,))
     of_one = replace(scribe.of_part("head_norm", "normed"), tokens="one")
     normed = describe(module.head_norm, of_one, mean)
     return scribe.made("logits", "linear", normed, weights=("head.weight", "head.bias"), axes=("one", "classes"))

@@ -166,5 +166,5 @@ def _(module: TextTower, scribe: Scribe) -> str:
     parts = scribe.made("parts", "given", axes=("src", "part"))
     x = describe(module.embedding, encoder.under("embedding", module="embedding"), parts)
     x = describe(module.encoder, encoder, x, encoder.made("mask", "pad_mask", axes=("one", "one", "src")))
-    mean = scribe.made("mean", "mean_of_words", x, axes=("one", "d_model"))
+    mean = scribe.made("mean", "mean_of_rows", x, axes=("one", "d_model"))
     return scribe.made("vector", "linear", mean, weights=("project.weight",), axes=("one", "d_shared"))

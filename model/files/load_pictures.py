@@ -22,7 +22,7 @@ from model.files.model_card import About
 from model.interventions import NOTHING, Interventions
 from model.tap import Recorder
 from model.text.tokenizer import Token
-from model.trace import Trace
+from model.trace import Trace, frozen
 
 FOLDER = MODELS / "pictures"
 VIT, CNN, SWIN = "vit", "cnn", "swin"
@@ -140,9 +140,6 @@ def trace_picture(
     recorder = Recorder(interventions.compile(loaded.anatomy))
     logits = loaded.model(torch.from_numpy(picture)[None].to(loaded.device.torch), recorder)
     named = int(logits[0].argmax())
-    tensors = {}
-    for name, value in recorder.tensors.items():
-        tensors[name] = (value[0] if value.dim() > 2 else value).cpu().numpy()
-        tensors[name].setflags(write=False)
+    tensors = {name: frozen(value) for name, value in recorder.tensors.items()}
     label = (Token(named, str(named), 0),)
     return Trace(loaded, "a picture", 0, rows, (), label, MappingProxyType(tensors), (), str(named), True)

@@ -22,7 +22,7 @@ from model.sound.ctc import BLANK, collapsed
 from model.sound.spectrogram import PITCHES
 from model.tap import Recorder
 from model.text.tokenizer import Token
-from model.trace import Trace
+from model.trace import Trace, frozen
 
 FOLDER = MODELS / "sounds"
 VOICES, NEW_VOICE, JOINED = NAMES = ("voices", "new-voice", "joined")
@@ -150,8 +150,4 @@ def _recorded(
     changes.check(loaded.anatomy, len(rows))
     recorder = Recorder(changes.compile(loaded.anatomy))
     loaded.model(torch.from_numpy(spectrogram)[None].to(loaded.device.torch), tap=recorder)
-    tensors = {}
-    for name, value in recorder.tensors.items():
-        tensors[name] = (value[0] if value.dim() > 2 else value).cpu().numpy()
-        tensors[name].setflags(write=False)
-    return MappingProxyType(tensors)
+    return MappingProxyType({name: frozen(value) for name, value in recorder.tensors.items()})
