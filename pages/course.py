@@ -51,6 +51,7 @@ ORDER = {
     "beyond_attention.without_attention": "water",
     "beyond_attention.some_parameters": "group_work",
     "beyond_text.a_picture_as_words": "grid_view",
+    "beyond_text.what_is_a_token": "token",
 }
 
 

@@ -41,7 +41,7 @@ def spectrogram(waves: Tensor) -> Tensor:
              each recording on its own scale
     """
     padded = torch.nn.functional.pad(waves, (WINDOW // 2, WINDOW // 2))
-    window = torch.hann_window(WINDOW, device=waves.device)
+    window = torch.hann_window(WINDOW, dtype=waves.dtype, device=waves.device)
     bent = torch.stft(padded, WINDOW, HOP, window=window, center=False, return_complex=True)  # (B,frequencies,frames)
     power = pitch_filters().to(waves) @ bent.abs().square()
     loudest = power.amax((1, 2), keepdim=True)

@@ -1,6 +1,7 @@
 """The page that the browser tests of pictures drive: a picture in patches, its patches in a row, a sheet to draw on.
 
-Every number can be checked by hand. Below stands what the page has heard of the drawing.
+Every number can be checked by hand. Below stands what the page has heard of the drawing. With `wide` in the query, a
+wide picture stands there in fine patches with windows, and once more uncut.
 """
 
 import json
@@ -34,7 +35,10 @@ def heard(told: Drawn | Photo | Sample) -> None:
     st.session_state["heard"] = json.dumps(kept)
 
 
-scene(Scene("Pictures", "hidden", [frame(hidden) for hidden in HIDDEN]), key="scene", at=0, on_move=lambda at: None)
+WIDE = np.tile(PICTURE[0], (6, 3))[:, :16]  # 6 × 16: three patches down, eight across
+CUTS = [Sheet(Cut(WIDE, PATCH), "Cut", windows=(0, 4)), Sheet(Cut(WIDE, PATCH, whole=True), "Uncut")]
+frames = [Frame("", "", [CUTS])] if "wide" in st.query_params else [frame(hidden) for hidden in HIDDEN]
+scene(Scene("Pictures", "hidden", frames), key="scene", at=0, on_move=lambda at: None)
 drawing(
     PICTURE,
     key="drawing",

@@ -113,6 +113,28 @@ def test_a_hidden_patch_is_covered_and_dashed_and_no_line_leads_to_it(demo: Page
     assert struck == GONE
 
 
+def test_a_wide_picture_is_cut_by_fine_lines_and_windows_or_not_at_all(visit: Callable[..., Page], page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    whole = visit("sheet", ".scene .window", "wide=1").locator(".scene svg")
+    for svg in whole.all():
+        (paper,) = boxes(svg, "paper")
+        assert paper["high"] / paper["size"] == pytest.approx(3 / 8, abs=0.01)
+        shown = picture(boxes(svg, "ink"), paper, 16)
+        assert np.allclose(shown[:6], np.tile(INK[0], (6, 3))[:, :16], atol=0.051)
+        assert not shown[6:].any()
+        assert box_of(svg)["height"] == pytest.approx(26 + paper["high"], abs=2)
+    cut, uncut = whole.all()
+    assert uncut.locator(".patch, .window, .tick").count() == cut.locator(".tick").count() == 0
+    (paper,) = boxes(cut, "paper")
+    lines = re.findall(r"M([\d.]+) ([\d.]+)([hv])([\d.]+)", cut.locator("path.patch").get_attribute("d") or "")
+    across = [float(y) - paper["y"] for _, y, way, long in lines if way == "h" and float(long) == paper["size"]]
+    upwards = [float(x) - paper["x"] for x, _, way, long in lines if way == "v" and float(long) == paper["high"]]
+    assert across == pytest.approx([paper["high"] * n / 3 for n in range(4)], abs=0.1)
+    assert upwards == pytest.approx([paper["size"] * n / 8 for n in range(9)], abs=0.1)
+    starts = [re.findall(r"M([\d.]+) ([\d.]+)v", one.get_attribute("d") or "") for one in cut.locator(".window").all()]
+    assert [float(one[0][0]) - paper["x"] for one in starts] == pytest.approx([0, paper["size"] / 2], abs=0.1)
+
+
 def test_the_patches_stand_in_a_row_each_with_its_pixels_and_its_number(fan: Locator) -> None:
     papers, ink = boxes(fan, "paper"), boxes(fan, "ink")
     assert len(papers) == N

@@ -4,11 +4,12 @@ const INK_LEVELS = 35;
 const SHEET_SIDE = 224; // pixels of the largest picture
 const FAN_LINES = 74; // pixels between the row that looks and the columns
 const THUMB = 24;
+const NUMBERED = 30; // pixels of the smallest patch that has room for its number
 
 /** The pixels with ink of a part of the picture, as squares of `cell` pixels from (x0, y0) on. */
-function inked(pen, data, x0, y0, cell, [row0, column0], n) {
-  for (let r = 0; r < n; r++) {
-    for (let c = 0; c < n; c++) {
+function inked(pen, data, x0, y0, cell, [row0, column0], [high, wide]) {
+  for (let r = 0; r < high; r++) {
+    for (let c = 0; c < wide; c++) {
       const ink = parseInt(data.ink[(row0 + r) * data.size + column0 + c], 36) / INK_LEVELS;
       if (ink) pen.box(x0 + c * cell, y0 + r * cell, cell + 0.2, cell + 0.2, "ink").style.opacity = round(ink * 100) / 100;
     }
@@ -17,26 +18,34 @@ function inked(pen, data, x0, y0, cell, [row0, column0], n) {
 
 const SHEET = {
   side: (width) => Math.min(SHEET_SIDE, width),
+  down: (data) => data.down ?? data.side,
 
   height(data, width) {
-    return 22 + this.side(width) + (data.note ? 20 : 4);
+    return 22 + (this.side(width) / data.side) * this.down(data) + (data.note ? 20 : 4);
   },
 
   draw(pen, data, width) {
     const side = this.side(width);
     const [x0, y0, patch] = [(width - side) / 2, 22, side / data.side];
+    const high = patch * this.down(data);
     if (data.title) pen.fitted(width / 2, 13, data.title, width, "title");
-    pen.box(x0, y0, side, side, "paper");
+    pen.box(x0, y0, side, high, "paper");
     data.weights.forEach((weight, n) => {
       pen.box(x0 + (n % data.side) * patch, y0 + Math.floor(n / data.side) * patch, patch, patch, "looked").style.opacity = round(85 * weight) / 100;
     });
-    inked(pen, data, x0, y0, side / data.size, [0, 0], data.size);
-    data.weights.forEach((_, n) => {
-      const [x, y] = [x0 + (n % data.side) * patch, y0 + Math.floor(n / data.side) * patch];
-      pen.box(x, y, patch, patch, data.hidden[n] > 0.5 ? "patch gone" : "patch");
-      pen.text(x + 4, y + 12, `${n + 1}`, "tick over");
-    });
-    if (data.note) pen.fitted(width / 2, y0 + side + 15, data.note, width, "note");
+    inked(pen, data, x0, y0, side / data.size, [0, 0], [data.ink.length / data.size, data.size]);
+    const across = (at) => `M${round(x0)} ${round(y0 + at * patch)}h${side}`;
+    const upwards = (at) => `M${round(x0 + at * patch)} ${y0}v${round(high)}`;
+    const upTo = (n) => Array.from({ length: n + 1 }, (_, at) => at);
+    if (patch > NUMBERED && !data.whole) {
+      upTo(this.down(data) * data.side - 1).forEach((n) => {
+        const [x, y] = [x0 + (n % data.side) * patch, y0 + Math.floor(n / data.side) * patch];
+        pen.box(x, y, patch, patch, data.hidden[n] > 0.5 ? "patch gone" : "patch");
+        pen.text(x + 4, y + 12, `${n + 1}`, "tick over");
+      });
+    } else if (!data.whole) pen.put("path", { d: [...upTo(this.down(data)).map(across), ...upTo(data.side).map(upwards)].join(""), class: "patch" });
+    for (const start of data.windows ?? []) pen.put("path", { d: across(start) + upwards(start), class: "window" });
+    if (data.note) pen.fitted(width / 2, y0 + high + 15, data.note, width, "note");
   },
 };
 
@@ -71,7 +80,7 @@ const FAN = {
         cell.style.opacity = gone ? 0.15 : 1;
       });
       pen.box(x - thumb / 2, picture, thumb, thumb, "paper");
-      inked(pen, data, x - thumb / 2, picture, thumb / inPatch, [Math.floor(n / data.side) * inPatch, (n % data.side) * inPatch], inPatch);
+      inked(pen, data, x - thumb / 2, picture, thumb / inPatch, [Math.floor(n / data.side) * inPatch, (n % data.side) * inPatch], [inPatch, inPatch]);
       pen.box(x - thumb / 2, picture, thumb, thumb, gone ? "patch gone" : "patch");
       pen.text(x, picture + thumb + 13, `${n + 1}`, gone ? "tick gone" : "tick", "middle");
     });

@@ -17,38 +17,47 @@ def ink_text(picture: Array) -> str:
 
 @dataclass(frozen=True)
 class Cut:
-    """A picture (n,n) in ink from 0 to 1, cut into patches of so many pixels to a side, counted from 1, row by row.
+    """A picture (h,w) in ink from 0 to 1, cut into patches of so many pixels to a side, counted from 1, row by row.
 
-    weights: how much of each patch is taken, as shares of limit: the bluer; hidden: patches that nobody looks at
+    weights: how much of each patch is taken, as shares of limit: the bluer; () where nobody looks
+    hidden: patches that nobody looks at; whole: it is not cut
     """
 
     picture: Array
     patch: int
-    weights: Sequence[float]
+    weights: Sequence[float] = ()
     hidden: Collection[int] = ()
     limit: float = 1.0
+    whole: bool = False
 
     def sent(self) -> dict[str, Any]:
-        side = len(self.picture)
-        return {
-            "size": side,
-            "side": side // self.patch,
-            "ink": ink_text(self.picture),
-            "weights": [rounded(min(1.0, weight / self.limit)) for weight in self.weights],
-            "hidden": [int(n in self.hidden) for n in range(1, 1 + len(self.weights))],
-        }
+        high, wide = self.picture.shape
+        down = {"down": high // self.patch} if high != wide else {}
+        return (
+            down
+            | ({"whole": True} if self.whole else {})
+            | {
+                "size": wide,
+                "side": wide // self.patch,
+                "ink": ink_text(self.picture),
+                "weights": [rounded(min(1.0, weight / self.limit)) for weight in self.weights],
+                "hidden": [int(n in self.hidden) for n in range(1, 1 + len(self.weights))],
+            }
+        )
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The picture with its patches where they lie."""
+    """The picture with its patches where they lie, and windows that begin so many patches from the left and the top."""
 
     cut: Cut
     title: str = ""
     note: str = ""
+    windows: Sequence[int] = ()
 
     def sent(self) -> dict[str, Any]:
-        return self.cut.sent() | {"kind": "sheet", "title": self.title, "note": self.note}
+        windows = {"windows": list(self.windows)} if self.windows else {}
+        return self.cut.sent() | {"kind": "sheet", "title": self.title, "note": self.note} | windows
 
 
 @dataclass(frozen=True)
