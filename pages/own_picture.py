@@ -15,6 +15,7 @@ from ui.controls.address import read_count, write_count
 
 SAMPLE, FIRST = "digit", 4  # in the address: which sample, from 0
 N_DIGITS = 10  # samples that stand for the digits; those behind them are read wrong
+DRAW_BELOW = frozenset({"what-is-a-token"})  # lessons that one can draw for, not in place of the sentence
 _OWN = "own_picture"  # in the session
 
 

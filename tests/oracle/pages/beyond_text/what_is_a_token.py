@@ -19,6 +19,7 @@ from tests.oracle.language.common import (
 from tests.oracle.language.page import Page
 from tests.oracle.pages.beyond_text.a_picture_as_words import ROWS, ink, sample, sheet
 from tests.oracle.passes import pictures, sound
+from tests.oracle.shown.frame import UNKEPT
 
 prose = Prose("what_is_a_token")
 
@@ -35,6 +36,7 @@ WAYS = ("word pieces", "bytes", "patches", "windows", "sound patches", "pixels",
 SIDES, CUTS = ["28", "56", "112", "224"], ["1", "2", "4", "7", "14", "28"]
 LINES = ("your sentence is pieces", "the same sentence is", "with class your drawing", "in patches of your")
 LINES += ("with two learned rows", "pixel by pixel your", "a state space reads")
+UNKEPT["what-is-a-token"] = "what you drew"
 
 
 def counts(page: Page) -> list[tuple[int, int]]:
