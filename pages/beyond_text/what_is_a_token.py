@@ -55,11 +55,11 @@ def ways(trace: Trace) -> tuple[Way, ...]:
     in_window, sounds = SWIN.window**2, len(FIRST_ROWS) + SOUND.n_patches
 
     def alike(name: str, of: str, n: int, says: str) -> Way:
-        return Way(name, of, n, n**2, f"{says} All with all: **{n**2:,}** pairs.")
+        return Way(name, of, n, n**2, f"{says} Pairs, all with all: **{n**2:,}**.")
 
     return (
         alike("word pieces", "sentence", pieces, f"Your sentence is **{pieces}** pieces, a column each."),
-        alike("bytes", "sentence", n_bytes, f"The same sentence is **{n_bytes}** bytes. No byte is unknown."),
+        alike("bytes", "sentence", n_bytes, f"The same sentence, in bytes: **{n_bytes}**. No byte is unknown."),
         alike("patches", "drawing", patches, f"With {CLASS}, your drawing is **{patches}** columns."),
         Way(
             "windows", "drawing", SWIN.n_patches, SWIN.n_patches * in_window,
@@ -118,7 +118,7 @@ def scene_frame(trace: Trace, n: int, every: Sequence[Way]) -> Frame:
         Bar(
             one.name,
             math.log10(1 + one.columns) / top,
-            f"{one.columns:,} · {one.pairs:,} pair{'' if one.pairs == 1 else 's'}",
+            f"{one.columns:,} · {one.pairs:,}",
             strong=one is way,
         )
         for one in every
@@ -132,7 +132,7 @@ def scene_frame(trace: Trace, n: int, every: Sequence[Way]) -> Frame:
             [
                 sheet("drawing", "Your drawing", own().picture, tuple(windows)),
                 sheet("sound", "A sound", tone()),
-                Bars(bars, "Columns, and pairs that a layer compares", "query", 1.0, "bars grow with powers of ten"),
+                Bars(bars, "Columns · pairs that a layer compares", "query", 1.0, "bars grow with powers of ten"),
             ],
         ],
     )
@@ -178,14 +178,10 @@ def who() -> None:
         (
             (
                 "word piece",
-                "GPT, BERT (Sennrich et al. 2016)",
+                "GPT (Sennrich et al. 2016), BERT (Schuster and Nakajima 2012)",
                 "few columns, and rare words fall into known pieces",
             ),
-            (
-                "byte",
-                "ByT5 (Xue et al. 2022)",
-                "no list of pieces; any language; misspelt words harm it less",
-            ),
+            ("byte", "ByT5 (Xue et al. 2022)", "no list of pieces; any language; misspelt words harm it less"),
             ("patch", "ViT (Dosovitskiy et al. 2021)", "16 × 16 pixels a word"),
             ("patch in a window", "Swin (Liu et al. 2021)", "pairs grow as the picture does, not as its square"),
             ("spectrogram patch", "AST (Gong et al. 2021)", "a sound is read as a picture"),

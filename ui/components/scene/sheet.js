@@ -18,16 +18,15 @@ function inked(pen, data, x0, y0, cell, [row0, column0], [high, wide]) {
 
 const SHEET = {
   side: (width) => Math.min(SHEET_SIDE, width),
-  down: (data) => data.down ?? data.side,
 
   height(data, width) {
-    return 22 + (this.side(width) / data.side) * this.down(data) + (data.note ? 20 : 4);
+    return 22 + (this.side(width) / data.side) * data.down + (data.note ? 20 : 4);
   },
 
   draw(pen, data, width) {
     const side = this.side(width);
     const [x0, y0, patch] = [(width - side) / 2, 22, side / data.side];
-    const high = patch * this.down(data);
+    const high = patch * data.down;
     if (data.title) pen.fitted(width / 2, 13, data.title, width, "title");
     pen.box(x0, y0, side, high, "paper");
     data.weights.forEach((weight, n) => {
@@ -38,13 +37,13 @@ const SHEET = {
     const upwards = (at) => `M${round(x0 + at * patch)} ${y0}v${round(high)}`;
     const upTo = (n) => Array.from({ length: n + 1 }, (_, at) => at);
     if (patch > NUMBERED && !data.whole) {
-      upTo(this.down(data) * data.side - 1).forEach((n) => {
+      upTo(data.down * data.side - 1).forEach((n) => {
         const [x, y] = [x0 + (n % data.side) * patch, y0 + Math.floor(n / data.side) * patch];
         pen.box(x, y, patch, patch, data.hidden[n] > 0.5 ? "patch gone" : "patch");
         pen.text(x + 4, y + 12, `${n + 1}`, "tick over");
       });
-    } else if (!data.whole) pen.put("path", { d: [...upTo(this.down(data)).map(across), ...upTo(data.side).map(upwards)].join(""), class: "patch" });
-    for (const start of data.windows ?? []) pen.put("path", { d: across(start) + upwards(start), class: "window" });
+    } else if (!data.whole) pen.put("path", { d: [...upTo(data.down).map(across), ...upTo(data.side).map(upwards)].join(""), class: "patch" });
+    for (const start of data.windows) pen.put("path", { d: across(start) + upwards(start), class: "window" });
     if (data.note) pen.fitted(width / 2, y0 + high + 15, data.note, width, "note");
   },
 };

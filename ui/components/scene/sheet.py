@@ -32,18 +32,15 @@ class Cut:
 
     def sent(self) -> dict[str, Any]:
         high, wide = self.picture.shape
-        down = {"down": high // self.patch} if high != wide else {}
-        return (
-            down
-            | ({"whole": True} if self.whole else {})
-            | {
-                "size": wide,
-                "side": wide // self.patch,
-                "ink": ink_text(self.picture),
-                "weights": [rounded(min(1.0, weight / self.limit)) for weight in self.weights],
-                "hidden": [int(n in self.hidden) for n in range(1, 1 + len(self.weights))],
-            }
-        )
+        return {
+            "size": wide,
+            "side": wide // self.patch,
+            "down": high // self.patch,
+            "whole": self.whole,
+            "ink": ink_text(self.picture),
+            "weights": [rounded(min(1.0, weight / self.limit)) for weight in self.weights],
+            "hidden": [int(n in self.hidden) for n in range(1, 1 + len(self.weights))],
+        }
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,8 @@ class Sheet:
     windows: Sequence[int] = ()
 
     def sent(self) -> dict[str, Any]:
-        windows = {"windows": list(self.windows)} if self.windows else {}
-        return self.cut.sent() | {"kind": "sheet", "title": self.title, "note": self.note} | windows
+        said = {"kind": "sheet", "title": self.title, "note": self.note, "windows": list(self.windows)}
+        return self.cut.sent() | said
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ def scene_frame(n: int, gone: list[int]) -> dict[str, Any]:
     cut = {
         "size": 28,
         "side": 4,
+        "down": 4,
+        "whole": False,
         "ink": ink(picture),
         "weights": [screen.near(weight / weights.max()) for weight in weights],
         "hidden": [int(at in gone) for at in range(1, 17)],
@@ -95,7 +97,7 @@ def scene_frame(n: int, gone: list[int]) -> dict[str, Any]:
         f"{len(gone)} hidden",
         says,
         [
-            cut | {"kind": "sheet"} | prose.words("your picture in patches"),
+            cut | {"kind": "sheet", "windows": []} | prose.words("your picture in patches"),
             cut | fan | {"kind": "fan"} | prose.words("each patch is a"),
             screen.bars(bars, "It reads"),
         ],

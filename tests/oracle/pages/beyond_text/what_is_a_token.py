@@ -34,7 +34,7 @@ SEE = Choice("Columns of", "see", ("your sentence", "your drawing"))
 TRY = Choice("Try", "try", ("Who reads what", "Cut finer", "Draw another"))
 WAYS = ("word pieces", "bytes", "patches", "windows", "sound patches", "pixels", "one state")
 SIDES, CUTS = ["28", "56", "112", "224"], ["1", "2", "4", "7", "14", "28"]
-LINES = ("your sentence is pieces", "the same sentence is", "with class your drawing", "in patches of your")
+LINES = ("your sentence is pieces", "the same sentence in", "with class your drawing", "in patches of your")
 LINES += ("with two learned rows", "pixel by pixel your", "a state space reads")
 UNKEPT["what-is-a-token"] = "what you drew"
 
@@ -52,6 +52,13 @@ def scene(page: Page) -> Statements:
     yield from screen.scene(page, caption, "Cut into", frames, by="slider", wide=wide, plays=True)
 
 
+def sheet_of(picture: Any, is_cut: bool, side: int) -> dict[str, Any]:
+    """A picture in patches of so many pixels to a side, of which lines are drawn if it is cut."""
+    high, wide = picture.shape
+    told = {"size": wide, "side": wide // side, "down": high // side, "whole": not is_cut, "ink": ink(picture)}
+    return told | {"kind": "sheet", "note": "", "weights": [], "hidden": []}
+
+
 def scene_frame(page: Page, n: int) -> dict[str, Any]:
     parts = [piece.text for piece in page.src]
     if n == 1:
@@ -63,16 +70,12 @@ def scene_frame(page: Page, n: int) -> dict[str, Any]:
     of["title"] += f", in {WAYS[n]}"
     picture, heard = pictures.sample(sample(page))[0], sound.spectrogram()
     cut = {2: 7, 3: 2, 5: 1}.get(n, 0)
-    drawn: dict[str, Any] = {"kind": "sheet", "note": "", "size": 28, "side": 28 // (cut or 28), "ink": ink(picture)}
-    drawn |= {"weights": [], "hidden": []} | ({} if cut else {"whole": True})
-    if n == 3:
-        drawn["windows"] = [0, 7, 14]
-    waves: dict[str, Any] = {"kind": "sheet", "note": "", "size": 64, "side": 8, "down": 5, "ink": ink(heard)}
-    waves |= {"weights": [], "hidden": []} | ({} if n == 4 else {"whole": True})
+    drawn = sheet_of(picture, cut > 0, cut or 28) | {"windows": [0, 7, 14] if n == 3 else []}
+    waves = sheet_of(heard, n == 4, 8) | {"windows": []}
     found = counts(page)
     most = math.log10(1 + max(columns for columns, _ in found))
     bars = [
-        screen.bar(name, math.log10(1 + columns) / most, f"{columns:,} · {pairs:,} pair{'s' * (pairs != 1)}", None, n == at)
+        screen.bar(name, math.log10(1 + columns) / most, f"{columns:,} · {pairs:,}", None, n == at)
         for at, (name, (columns, pairs)) in enumerate(zip(WAYS, found, strict=True))
     ]  # fmt: skip
     columns, pairs = found[n]
@@ -81,7 +84,7 @@ def scene_frame(page: Page, n: int) -> dict[str, Any]:
         WAYS[n],
         prose.line(LINES[n], *told),
         [screen.cards([screen.row([screen.card(part) for part in parts])], slots=12, **texts)],
-        [drawn | drawing, waves | tone, screen.bars(bars, role="query", **prose.words("columns and pairs that"))],
+        [drawn | drawing, waves | tone, screen.bars(bars, role="query", **prose.words("columns pairs that a"))],
     )
 
 
