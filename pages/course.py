@@ -51,6 +51,8 @@ ORDER = {
     "beyond_attention.without_attention": "water",
     "beyond_attention.some_parameters": "group_work",
     "beyond_text.a_picture_as_words": "grid_view",
+    "beyond_text.windows_that_shift": "window",
+    "beyond_text.pictures_from_text": "brush",
     "beyond_text.what_is_a_token": "token",
 }
 

@@ -14,7 +14,6 @@ from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
 from pages.first_screen import draw_all_if_changed, first_screen, has_drawn, head_start
-from pages.own_picture import DRAW_BELOW, draw_own
 from serving.streamlit_private import DeltaGenerator, Page
 from ui.course.lesson import COURSE, Bench, Lesson, Part
 from ui.course.presenter import KEY, stepper
@@ -215,8 +214,8 @@ def _way_on(this: Lesson) -> None:
             st.page_link(COURSE.page(before), label=f"← {before.title}")
         if after:
             st.page_link(COURSE.page(after), label=f"Next: {after.title} →")
-    if this.on_map.instead is draw_own or this.slug in DRAW_BELOW:
-        st.caption("The address of this page reopens it as it is now, but for what you drew.")
+    if this.on_map.unkept:
+        st.caption(f"The address of this page reopens it as it is now, but for {this.on_map.unkept}.")
     else:
         st.caption("The address of this page reopens it exactly as it is now: sentence, head, cell and every switch.")
 

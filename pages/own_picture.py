@@ -1,6 +1,7 @@
 """The visitor's own picture: drawn, photographed or a sample. The session holds it, never the address."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from ui.controls.address import read_count, write_count
 
 SAMPLE, FIRST = "digit", 4  # in the address: which sample, from 0
 N_DIGITS = 10  # samples that stand for the digits; those behind them are read wrong
-DRAW_BELOW = frozenset({"what-is-a-token"})  # lessons that one can draw for, not in place of the sentence
+DRAWN = "what you drew"  # which no address holds
 _OWN = "own_picture"  # in the session
 
 
@@ -43,8 +44,9 @@ def own() -> Own:
     return Own(pictures[n], n, int(labels[n]))
 
 
-def _take(told: Drawn | Photo | Sample) -> None:
-    write_count(STOP, 0)  # another picture is shown whole
+def _take(told: Drawn | Photo | Sample, rewinds: bool) -> None:
+    if rewinds:
+        write_count(STOP, 0)  # another picture is shown whole
     match told:
         case Drawn(strokes):
             scaled = [[(x / SIDE, y / SIDE) for x, y in stroke] for stroke in strokes]
@@ -60,19 +62,19 @@ def _take(told: Drawn | Photo | Sample) -> None:
             write_count(SAMPLE, n if n < N_DIGITS else further, FIRST)
 
 
-def draw_own() -> None:
-    """The sheet, in place of the sentence."""
+def draw_own(rewinds: bool = True) -> None:
+    """The sheet, in place of the sentence; rewinds: whether the first screen shows the picture, from its beginning."""
     shown = own()
     chosen = None if shown.sample is None else min(shown.sample, N_DIGITS)
     drawing(
         shown.picture,
         key="drawing",
         title="Draw a digit with finger or mouse, or take one:",
-        note="It is centred and scaled, as the digits it learned from. What you draw stays in the server’s memory "
-        "until you leave. Of a photo only a small grey square is sent.",
-        samples=[*map(str, range(N_DIGITS)), "one it reads wrong"],
+        note="Your drawing is centred and scaled, like the digits the model learned from. What you draw stays in the "
+        "server’s memory until you leave. Of a photo only a small grey square is sent.",
+        samples=[*map(str, range(N_DIGITS)), "a hard one"],
         chosen=chosen,
-        on_change=_take,
+        on_change=partial(_take, rewinds=rewinds),
     )
 
 

@@ -1,9 +1,11 @@
-"""Train a decoder that draws digits: `python -m training.drawing DIGITS.npz --out FOLDER`.
+"""Train a decoder that draws digits and answers about them: `python -m training.drawing DIGITS.npz --out FOLDER`.
 
 DIGITS.npz is that of `training.pictures`. Pictures are written with a code book of 64 patches, which is made first; a
-row is a word, "zero" to "nine", and 49 patches. Start the same command again after a kill: it goes on from the last
-saved state. In the end the folder holds weights, the code book, the sizes, metrics.json and a card; it prints how many
-drawings a Vision Transformer reads as the word that they were drawn from, with standard errors.
+row is a word, "zero" to "nine", and 49 patches; or patches, a question about the digit, and its answer. Of every second
+picture that is asked about only the beginning is shown. Start the same command again after a kill: it goes on from the
+last saved state. In the end the folder holds weights, the code book, the sizes, metrics.json and a card; it prints how
+many drawings a Vision Transformer reads as the word that they were drawn from, and how many questions are answered
+right, with standard errors.
 """
 
 import argparse
@@ -18,9 +20,26 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from model.build import build_network
-from model.families.drawing import CONFIG, N_CODES, PATCH, WORDS, draw, picture_of, written
+from model.families.drawing import (
+    CONFIG,
+    FIRST_ANSWER,
+    FIRST_QUESTION,
+    LOOK,
+    N_CODES,
+    N_PATCHES,
+    PATCH,
+    QUESTIONS,
+    SIZE,
+    WORDS,
+    YES,
+    draw,
+    picture_of,
+    says_yes,
+    written,
+)
 from model.families.pictures import cut_into_patches
 from model.files import checkpoint
+from model.files.load_drawing import CODES, METRICS, NAME
 from model.files.load_pictures import load_vision
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe, in_steps
@@ -29,12 +48,12 @@ from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 from training.pictures import moved, read_digits, right, share
 
-NAME, CODES, METRICS = "drawing", "codes.safetensors", "metrics.json"
 CARD = Path(__file__).parent / "cards" / "drawing.md"
-BATCH_SIZE, SEED = 64, 1
+BATCH_SIZE, ASKED, SEED = 64, 32, 1  # pictures of a batch that are drawn, and that are asked about
 MOVED = 2  # pixels, at most, to any side
 ROUNDS, LEARNED_FROM = 25, 100_000  # of the code book: how often it is made better, and patches that it is made from
 N_DRAWN = 100  # of each word, to be read back
+SEEN = range(0, 1 + N_PATCHES, SIZE // PATCH)  # patches after which is asked: none, a row, two rows, ...
 RECIPE = Recipe(
     steps=12_000,
     peak_learning_rate=1e-3,
@@ -66,21 +85,53 @@ def code_book(pictures: Tensor) -> Tensor:
     return torch.cat([torch.zeros(1, patches.size(1)), codes[codes.sum(1).argsort()]])
 
 
+def truth(questions: Tensor, digits: Tensor) -> Tensor:
+    """The answers, 0 for no and 1 for yes, to questions, counted from 0, about digits. All three of one shape."""
+    table = torch.tensor([[digit in yes for digit in range(10)] for yes in YES])
+    return table[questions, digits].long()
+
+
+def about(patches: Tensor, n_seen: Tensor, questions: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows that ask: LOOK, the first patches of a picture, a question. What follows it up to the width is never read.
+
+    Args:    patches (B,49), ids; n_seen (B), of them; questions (B), from 0
+    Returns: ids (B,51); where the question stands (B)
+    """
+    at = 1 + n_seen
+    ids = torch.cat([torch.full((len(patches), 1), LOOK), patches, torch.full((len(patches), 1), LOOK)], 1)
+    return ids.scatter(1, at[:, None], FIRST_QUESTION + questions[:, None]), at
+
+
 def batches(pictures: Tensor, labels: Tensor, codes: Tensor) -> Iterator[Batch]:
-    """Rows of ids (64,50), each a word and its picture, moved by up to two pixels; drawn with replacement, without end,
-    and the same whenever they are asked for.
+    """Rows of ids (64,50), each a word and its picture, and rows that ask (32,51), with their answers; all pictures
+    moved by up to two pixels, drawn with replacement, without end, and the same whenever they are asked for.
     """
     generator = torch.Generator().manual_seed(SEED + 1)
+
+    def drawn(below: int, n: int = ASKED) -> Tensor:
+        return torch.randint(below, (n,), generator=generator)
+
     while True:
-        at = torch.randint(len(pictures), (BATCH_SIZE,), generator=generator)
-        steps = torch.randint(-MOVED, MOVED + 1, (BATCH_SIZE, 2), generator=generator)
-        ids = torch.cat([labels[at, None], written(moved(pictures[at], steps), codes)], 1)
-        yield {"ids": ids, "labels": ids[:, 1:]}
+        at = drawn(len(pictures), BATCH_SIZE + ASKED)
+        steps = torch.randint(-MOVED, MOVED + 1, (len(at), 2), generator=generator)
+        patches = written(moved(pictures[at], steps), codes)
+        ids = torch.cat([labels[at, None], patches], 1)[:BATCH_SIZE]
+        n_seen = torch.where(drawn(2) == 0, N_PATCHES, drawn(N_PATCHES))
+        questions = drawn(len(QUESTIONS))
+        rows, places = about(patches[BATCH_SIZE:], n_seen, questions)
+        answers = truth(questions, labels[at[BATCH_SIZE:]])
+        yield {"ids": ids, "labels": ids[:, 1:], "rows": rows, "places": places, "answers": answers}
+
+
+def loss_of_patches(network: nn.Module, batch: Batch) -> Tensor:
+    """Mean of −ln P over the patches that are drawn."""
+    return nn.functional.cross_entropy(network(batch["ids"][:, :-1]).flatten(0, 1), batch["labels"].flatten())
 
 
 def loss(network: nn.Module, batch: Batch) -> Tensor:
-    """Mean of −ln P over the patches."""
-    return nn.functional.cross_entropy(network(batch["ids"][:, :-1]).flatten(0, 1), batch["labels"].flatten())
+    """That, and the mean of −ln P over the answers."""
+    answered = network(batch["rows"])[torch.arange(len(batch["rows"])), batch["places"]]
+    return loss_of_patches(network, batch) + nn.functional.cross_entropy(answered, FIRST_ANSWER + batch["answers"])
 
 
 def train(data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
@@ -101,32 +152,45 @@ def train(data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
     return figures
 
 
+def of_pictures(hits: Tensor) -> list[float]:
+    """The share of answers that are right, hits (N,3), and its standard error over pictures: three are of one."""
+    each = hits.double().mean(1)
+    return [round(each.mean().item(), 4), round(each.std().item() / len(each) ** 0.5, 4)]
+
+
 @torch.inference_mode()
 def measured(network: nn.Module, reader: nn.Module, codes: Tensor, pictures: Tensor, labels: Tensor) -> dict[str, Any]:
     """How many drawings the reader reads as their word; how many pictures of the test part it reads right once they
-    are written with the code book, and as they are; the loss of a patch there, in nats.
+    are written with the code book, and as they are; the loss of a patch there, in nats; how many questions about them
+    are answered right: each, all, and all after so many patches.
     """
     words = torch.arange(len(WORDS)).repeat_interleave(N_DRAWN)
     drawn, _ = draw(network, words, torch.Generator().manual_seed(SEED + 2))
     ids = written(pictures, codes)
     rows = {"ids": torch.cat([labels[:, None], ids], 1), "labels": ids}
+    truths = torch.stack([truth(torch.full_like(labels, n), labels) for n in range(len(QUESTIONS))], 1)
+    hits = {n: (says_yes(network, ids[:, :n]) > 0.5) == truths for n in SEEN}
     return {
         "read_back": share(right(reader, picture_of(drawn, codes), words)),
         "written": share(right(reader, picture_of(ids, codes), labels)),
         "as_they_are": share(right(reader, pictures, labels)),
         "drawings": len(words),
         "pictures": len(labels),
-        "loss": round(loss(network, rows).item(), 4),
+        "loss": round(loss_of_patches(network, rows).item(), 4),
+        "answers": {name: share(hit) for name, hit in zip(QUESTIONS, hits[N_PATCHES].T, strict=True)},
+        "answered": of_pictures(hits[N_PATCHES]),
+        "answered_after": {str(n): of_pictures(hit) for n, hit in hits.items()},
     }
 
 
 def card(metrics: dict[str, Any]) -> str:
     """The model card: its words with the figures filled in."""
     test = metrics["test"]
-    shares = {name: test[name] for name in ("read_back", "written", "as_they_are")}
+    shares = {name: test[name] for name in ("read_back", "written", "as_they_are", "answered")}
     percent = {name: f"{100 * mean:.1f} ± {100 * error:.1f}" for name, (mean, error) in shares.items()}
     text = CARD.read_text(encoding="utf-8")
-    return text.format(percent=percent, of=test, codes=N_CODES, **metrics["training"], **metrics["recipe"])
+    counts = {"codes": N_CODES, "questions": len(QUESTIONS), "asked": ASKED}
+    return text.format(percent=percent, of=test, **counts, **metrics["training"], **metrics["recipe"])
 
 
 def finish(data: Path, out: Path) -> None:
@@ -143,8 +207,9 @@ def finish(data: Path, out: Path) -> None:
     }
     (out / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
     (out / "README.md").write_text(card(metrics), encoding="utf-8")
-    mean, error = metrics["test"]["read_back"]
-    print(f"read back: {100 * mean:.1f}% ± {100 * error:.1f}")
+    for name in ("read_back", "answered"):
+        mean, error = metrics["test"][name]
+        print(f"{name.replace('_', ' ')}: {100 * mean:.1f}% ± {100 * error:.1f}")
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
-"""Train two readers of digits, each on 500 and on 8,000: `python -m training.pictures DIGITS.npz --out FOLDER`.
+"""Train readers of digits, on 8,000 and on 500: `python -m training.pictures DIGITS.npz --out FOLDER`.
 
-DIGITS.npz holds x_train, x_val, x_test (N,28,28), 0 for paper to 255 for ink, and y_train, y_val, y_test (N). The
-readers, a Vision Transformer and a convolutional network, are about equally large, and take the same steps on the same
-batches, each picture moved by up to four pixels. `--only NAME` trains one. Start the same command again after a kill:
-it goes on from the last saved state. In the end the folder holds weights, the sizes, metrics.json, some digits of the
-test part and a card; it prints how many digits of the test part each reads right, with standard errors.
+DIGITS.npz holds x_train, x_val, x_test (N,28,28), 0 for paper to 255 for ink, and y_train, y_val, y_test (N). A Vision
+Transformer and a convolutional network learn from either, a Swin Transformer from the 8,000. All are about equally
+large, and take the same steps on the same batches, each picture moved by up to four pixels. `--only NAME` trains one.
+Start the same command again after a kill: it goes on from the last saved state. In the end the folder holds weights,
+the sizes, metrics.json, some digits of the test part and a card; it prints how many digits of the test part each reads
+right, with standard errors.
 """
 
 import argparse
@@ -25,13 +26,18 @@ from model.files import checkpoint
 from model.files.device import pick_device
 from model.files.load_pictures import (
     CNN,
+    CONFIGS,
+    IN_WINDOWS,
     METRICS,
     NAMES,
     SAMPLES,
     SIZES,
     VIT,
     LoadedVision,
+    config_file,
+    kind_of,
     load_reader,
+    load_swin,
     load_vision,
     new_reader,
 )
@@ -53,6 +59,8 @@ RECIPE = Recipe(
     label_smoothing=0.0,
     variation=NO_VARIATION,
 )
+READERS = (*NAMES, IN_WINDOWS)
+MEASURED = ("cnn_ahead", "swin_ahead", "windows_kept_still", "cosines_of_places")  # printed behind the shares
 Digits = tuple[Tensor, Tensor]  # pictures (N,28,28) from 0 to 1, labels (N)
 
 
@@ -89,11 +97,11 @@ def loss(network: nn.Module, batch: Batch) -> Tensor:
 def new_network(name: str) -> nn.Module:
     """With random weights, the same for every number of digits."""
     torch.manual_seed(SEED)
-    return new_reader(name, PictureConfig())
+    return new_reader(name, CONFIGS[kind_of(name)])
 
 
 def train(name: str, data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
-    """Train and write one of the four. Returns: seconds of its training, by the processor's clock; parameters"""
+    """Train and write one of them. Returns: seconds of its training, by the processor's clock; parameters"""
     pictures, labels = read_digits(data, "train")
     n = int(name.partition("-")[2])
     network = new_network(name)
@@ -166,12 +174,12 @@ def examples(digits: Digits, wrong: Tensor) -> dict[str, Tensor]:
 
 
 def measured(data: Path, out: Path) -> dict[str, Any]:
-    """What metrics.json says of all four: their training, and what they read of the part kept for testing. Digits of
-    it that the lesson shows are written beside.
+    """What metrics.json says of all: their training, and what they read of the part kept for testing. Digits of it that
+    the lessons show are written beside.
     """
     digits = read_digits(data, "test")
     on_device = [one.to(pick_device().torch) for one in digits]
-    networks = {name: load_reader(name, out) for name in NAMES}
+    networks = {name: load_reader(name, out) for name in READERS}
     hits = {name: right(network, *on_device).cpu() for name, network in networks.items()}
     save_file(examples(digits, ~hits[NAMES[0]]), out / SAMPLES)
     table = networks[NAMES[0]].get_parameter("embedding.positions.table.weight")[1:].cpu()  # without that of [class]
@@ -179,10 +187,12 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
     recipe = {name: getattr(RECIPE, name) for name in ("steps", "warmup_steps", "decay_fraction", "peak_learning_rate")}
     return {
         "recipe": recipe | {"batch_size": BATCH_SIZE, "seed": SEED, "moved": MOVED, "hardware": hardware()},
-        "training": {name: json.loads((out / f"{name}.json").read_text()) for name in NAMES},
+        "training": {name: json.loads((out / f"{name}.json").read_text()) for name in READERS},
         "test": {name: share(hit) for name, hit in hits.items()},
         "pictures": len(digits[1]),
         "cnn_ahead": {str(n): ahead(hits[f"{CNN}-{n}"], hits[f"{VIT}-{n}"]) for n in SIZES},
+        "swin_ahead": ahead(hits[IN_WINDOWS], hits[f"{VIT}-{SIZES[0]}"]),
+        "windows_kept_still": share(right(load_swin(shifts=False, folder=out).model, *on_device).cpu()),
         "hiding": hiding(load_vision(SIZES[0], out), *digits),
         "cosines_of_places": nearness(table, config.size // config.patch),
     }
@@ -190,11 +200,15 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
 
 def card(metrics: dict[str, Any]) -> str:
     """The model card: its words with the figures filled in."""
-    told = {name: f"{100 * mean:.1f} ± {100 * error:.1f}" for name, (mean, error) in metrics["test"].items()}
+    shares = metrics["test"] | {"still": metrics["windows_kept_still"]}
+    told = {name: f"{100 * mean:.1f} ± {100 * error:.1f}" for name, (mean, error) in shares.items()}
     seconds = [of["processor_seconds"] for of in metrics["training"].values()]
     return CARD.read_text(encoding="utf-8").format(
         vit=metrics["training"][NAMES[0]]["parameters"],
         cnn=metrics["training"][NAMES[1]]["parameters"],
+        swin=metrics["training"][IN_WINDOWS]["parameters"],
+        in_windows=told[IN_WINDOWS],
+        still=told["still"],
         seconds=f"{min(seconds)} to {max(seconds)}",
         pictures=metrics["pictures"],
         rows="\n".join(f"| {n:,} | {told[f'{VIT}-{n}']} | {told[f'{CNN}-{n}']} |" for n in SIZES),
@@ -205,14 +219,14 @@ def card(metrics: dict[str, Any]) -> str:
 
 def finish(data: Path, out: Path) -> None:
     """Write the sizes, what was measured and the card; print the shares."""
-    config = json.dumps(dataclasses.asdict(PictureConfig()), indent=2)
-    (out / checkpoint.CONFIG).write_text(config + "\n")
+    for kind, config in CONFIGS.items():
+        (out / config_file(kind)).write_text(json.dumps(dataclasses.asdict(config), indent=2) + "\n")
     metrics = measured(data, out)
     (out / METRICS).write_text(json.dumps(metrics, indent=2) + "\n")
     (out / "README.md").write_text(card(metrics), encoding="utf-8")
     for name, (mean, error) in metrics["test"].items():
         print(f"{name}: {100 * mean:.1f}% ± {100 * error:.1f}")
-    print(json.dumps({name: metrics[name] for name in ("cnn_ahead", "cosines_of_places")}))
+    print(json.dumps({name: metrics[name] for name in MEASURED}))
 
 
 def main() -> None:
@@ -221,7 +235,7 @@ def main() -> None:
     data = parser.parse_known_args()[0].data
     train_several(
         parser,
-        NAMES,
+        READERS,
         RECIPE.steps,
         lambda name, out, steps: train(name, data, out, in_steps(RECIPE, steps)),
         lambda out: finish(data, out),

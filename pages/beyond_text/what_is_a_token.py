@@ -19,7 +19,7 @@ from model.files.loaded_model import Array
 from model.parts.embedding import TokenEmbedding
 from model.sound.spectrogram import HOP, spectrogram
 from model.trace import Trace
-from pages.own_picture import draw_own, own, read_own
+from pages.own_picture import DRAWN, draw_own, own, read_own
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
 from ui.components.scene.sheet import Cut, Sheet
@@ -245,5 +245,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do, controls=controls),
     code=(TokenEmbedding, PatchEmbedding, cut_into_patches, spectrogram),
-    on_map=OnMap(scene=scene),
+    on_map=OnMap(scene=scene, unkept=DRAWN),
 )

@@ -73,10 +73,12 @@ def figures(app: AppTest) -> list[Any]:
 
 
 def other_cell(data: dict[str, Any]) -> tuple[int, int]:
-    """The first or the last cell of a matrix, an overview of heads, a row of cards or a tree."""
+    """The first or the last cell of an overview of heads, a row of cards or a tree; of a matrix the first of its last
+    row, so that a row taken for a column shows.
+    """
     first = (0, 0)
     if "rows" in data:
-        last = len(data["rows"]) - 1, len(data["columns"]) - 1
+        last = len(data["rows"]) - 1, 0
     elif "layers" in data:
         last = data["layers"] - 1, data["heads"] - 1
     elif "cards" in data:

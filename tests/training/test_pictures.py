@@ -96,25 +96,30 @@ def test_patches_are_hidden_in_the_order_of_the_looks_or_at_random_out_of_those_
 
 def test_what_is_measured_is_of_the_reader_that_it_is_said_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_digits(tmp_path / "digits.npz", 1)
-    hits = {name: torch.arange(12) % n > 0 for n, name in zip((2, 3, 5, 7), training.NAMES, strict=True)}
-    readers = {name: training.new_reader(name, PictureConfig()) for name in training.NAMES}
+    hits = {name: torch.arange(12) % n > 0 for n, name in zip((2, 3, 5, 7, 4), training.READERS, strict=True)}
+    readers = {name: training.new_network(name) for name in training.READERS}
     names = {reader: name for name, reader in readers.items()}
+    still = training.new_network("swin-8000")
+    names[still], hits["still"] = "still", torch.arange(12) > 8
     table = readers["vit-8000"].get_parameter("embedding.positions.table.weight")
     table.data[:] = 1.0
     table.data[0] = -1.0  # that of [class], which lies nowhere
     monkeypatch.setattr(training, "load_reader", lambda name, out: readers[name])
     monkeypatch.setattr(training, "load_vision", lambda n, out: n)
+    monkeypatch.setattr(training, "load_swin", lambda shifts, folder: shifts or SimpleNamespace(model=still))
     monkeypatch.setattr(training, "right", lambda network, *digits: hits[names[network]])
     monkeypatch.setattr(training, "hiding", lambda vision, *digits: vision)
-    for name in training.NAMES:
+    for name in training.READERS:
         (tmp_path / f"{name}.json").write_text(json.dumps(name))
     found = training.measured(file, tmp_path)
     shares = {name: float(hit.double().mean()) for name, hit in hits.items()}
+    assert found["windows_kept_still"][0] == pytest.approx(shares.pop("still"), abs=1e-4)
+    assert found["swin_ahead"][0] == pytest.approx(shares["swin-8000"] - shares["vit-8000"], abs=1e-4)
     assert {name: mean for name, (mean, _) in found["test"].items()} == pytest.approx(shares, abs=1e-4)
     for n, (mean, _) in found["cnn_ahead"].items():
         assert mean == pytest.approx(shares[f"cnn-{n}"] - shares[f"vit-{n}"], abs=1e-4)
         assert mean > 0
-    assert found["training"] == {name: name for name in training.NAMES}
+    assert found["training"] == {name: name for name in training.READERS}
     assert found["hiding"] == 8000
     assert found["cosines_of_places"] == {"neighbours": 1.0, "far": 1.0}
     with np.load(file) as held:
@@ -140,6 +145,30 @@ def test_pictures_are_read_from_paper_to_ink(tmp_path: Path) -> None:
     assert labels.tolist() == [0, 1, 2]
 
 
+def test_the_card_tells_each_figure_where_it_belongs() -> None:
+    names = training.READERS
+    metrics = {
+        "test": {name: [0.9 + n / 100, (1 + n) / 1000] for n, name in enumerate(names)},
+        "windows_kept_still": [0.5, 0.011],
+        "training": {name: {"parameters": 1000 + n, "processor_seconds": 10 + n} for n, name in enumerate(names)},
+        "pictures": 2000,
+        "cosines_of_places": {"neighbours": 0.34, "far": -0.17},
+        "recipe": {"steps": 678, "batch_size": 64, "moved": 4},
+    }
+    words = " ".join(training.card(metrics).split())
+    for told in (
+        "a Vision Transformer (1,000 parameters;",
+        "of about the same size (1,001;",
+        "a Swin Transformer (1,004;",
+        "| 8,000 | 90.0 ± 0.1 | 91.0 ± 0.2 | | 500 | 92.0 ± 0.3 | 93.0 ± 0.4 |",
+        "learned from 8,000: 94.0 ± 0.5; the same weights with windows that stay: 50.0 ± 1.1.",
+        "0.34 for neighbours, -0.17 for",
+        "678 steps of 64 pictures",
+        "10 to 14 seconds",
+    ):
+        assert told in words, told
+
+
 @pytest.mark.slow  # trains
 def test_the_command_writes_what_it_promises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -148,15 +177,15 @@ def test_the_command_writes_what_it_promises(
     used = []
     batches = training.batches
     monkeypatch.setattr(training, "batches", lambda *digits: used.append(len(digits[1])) or batches(*digits))
-    for name in training.NAMES:
+    for name in training.READERS:
         monkeypatch.setattr("sys.argv", ["", str(file), "--out", str(out), "--only", name, "--steps", "2"])
         training.main()
-    assert used == [600, 600, 500, 500]
-    files = {f"{name}.safetensors" for name in (*training.NAMES, "samples")}
-    assert {path.name for path in out.iterdir()} == {"config.json", "metrics.json", "README.md"} | files
+    assert used == [600, 600, 500, 500, 600]
+    files = {f"{name}.safetensors" for name in (*training.READERS, "samples")}
+    assert {path.name for path in out.iterdir()} == {"config.json", "swin.json", "metrics.json", "README.md"} | files
     kept = json.loads((out / "metrics.json").read_text())
     assert kept["pictures"] == 12
-    assert kept["test"].keys() == set(training.NAMES)
+    assert kept["test"].keys() == set(training.READERS)
     first, second = (load_file(out / f"vit-{n}.safetensors") for n in (8000, 500))
     assert all(w.dtype == torch.float16 for w in first.values())
     assert not torch.equal(first["head.weight"], second["head.weight"])
@@ -165,7 +194,8 @@ def test_the_command_writes_what_it_promises(
     assert held["labels"].tolist()[:10] == list(range(10))
     assert len(held["labels"]) == 10 + n_wrong
     assert torch.equal(held["pictures"][:10].float() / 255, tests[0][:10])
-    assert "cnn_ahead" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert all(name in said for name in ("cnn_ahead", "swin_ahead", "windows_kept_still", "cosines_of_places"))
 
 
 def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:

@@ -12,7 +12,7 @@ from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
-from training import pictures
+from training import drawing, pictures
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
 from training.loop.blanks_again import KEPT as AGAIN
@@ -112,7 +112,23 @@ def test_the_readme_tells_what_the_readers_of_digits_reach() -> None:
     assert kept["cnn_ahead"]["500"][0] >= 0.02
     assert cosines["neighbours"] - cosines["far"] >= 0.2
     assert (folder / "README.md").read_text(encoding="utf-8") == pictures.card(kept)
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 800_000
+    swin = ", ".join(f"{100 * mean:.1f} ± {100 * error:.1f}" for mean, error in (test["swin-8000"], kept["swin_ahead"]))
+    assert f"| {swin} |" in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert kept["swin_ahead"][0] >= -0.005
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
+
+
+def test_the_readme_tells_how_well_it_draws_and_answers() -> None:
+    folder = MODELS / "drawing"
+    kept = json.loads((folder / "metrics.json").read_text())
+    told = ", ".join(
+        f"{100 * kept['test'][name][0]:.1f} ± {100 * kept['test'][name][1]:.1f}%" for name in ("read_back", "answered")
+    )
+    assert f"| {told} |" in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert kept["test"]["read_back"][0] >= 0.85
+    assert kept["test"]["answered"][0] >= 0.95
+    assert (folder / "README.md").read_text(encoding="utf-8") == drawing.card(kept)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])

@@ -49,6 +49,7 @@ class OnMap:
     pictured: the model of the first picture, if that is neither the visitor's translator nor what the readers are
     instead: draws the box for what is read in place of the sentence, if the lesson makes nothing of it
     scene: what the first screen shows, instead of the machine
+    unkept: what the lesson's address does not hold, as the page says it
     """
 
     opens: tuple[str, ...] = ()
@@ -59,6 +60,7 @@ class OnMap:
     pictured: Pictured | None = None
     instead: Callable[[], None] | None = None
     scene: Callable[[Trace], Scene] | None = None
+    unkept: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from model.files.load_pictures import CLASS, SIZES, load_vision, picture_metrics
 from model.trace import Trace
 from pages.beyond_text.a_picture_as_words.doing import KINDS, do
 from pages.beyond_text.a_picture_as_words.scene import scene
-from pages.own_picture import draw_own, read_own
+from pages.own_picture import DRAWN, draw_own, read_own
 from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels, Scale
 from ui.controls.address import read_pair, write_pair
@@ -152,5 +152,6 @@ LESSON = Lesson(
         pictured=("ViT", lambda: [load_vision()]),
         instead=draw_own,
         scene=scene,
+        unkept=DRAWN,
     ),
 )

@@ -36,7 +36,7 @@ def heard(told: Drawn | Photo | Sample) -> None:
 
 
 WIDE = np.tile(PICTURE[0], (6, 3))[:, :16]  # 6 × 16: three patches down, eight across
-CUTS = [Sheet(Cut(WIDE, PATCH), "Cut", windows=(0, 2)), Sheet(Cut(WIDE, PATCH, whole=True), "Uncut")]
+CUTS = [Sheet(Cut(WIDE, PATCH), "Cut", windows=(0, 2), marked=12), Sheet(Cut(WIDE, PATCH, whole=True), "Uncut")]
 frames = [Frame("", "", [CUTS])] if "wide" in st.query_params else [frame(hidden) for hidden in HIDDEN]
 scene(Scene("Pictures", "hidden", frames), key="scene", at=0, on_move=lambda at: None)
 drawing(

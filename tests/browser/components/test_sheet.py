@@ -136,6 +136,11 @@ def test_a_wide_picture_is_cut_by_fine_lines_and_windows_or_not_at_all(visit: Ca
         at = {way: (float(x) - paper["x"], float(y) - paper["y"], float(long)) for x, y, way, long in found}
         assert at["h"] == pytest.approx((0, paper["high"] * n / 3, paper["size"]), abs=0.1)
         assert at["v"] == pytest.approx((paper["size"] * n / 8, 0, paper["high"]), abs=0.1)
+    assert not boxes(uncut, "outlined")
+    (marked,) = boxes(cut, "outlined")  # the twelfth: the fourth of the second row
+    found = [marked["x"] - paper["x"], marked["y"] - paper["y"], marked["size"]]
+    assert found == pytest.approx([3 * paper["size"] / 8, paper["high"] / 3, paper["size"] / 8], abs=0.1)
+    assert cut.locator(".outlined").evaluate("e => parseFloat(getComputedStyle(e).strokeWidth)") == 3
 
 
 def test_the_patches_stand_in_a_row_each_with_its_pixels_and_its_number(fan: Locator) -> None:

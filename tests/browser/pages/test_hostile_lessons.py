@@ -30,7 +30,8 @@ ODD = [
 # What is typed where no sentence is.
 INSTEAD = {"rule-or-by-heart": "A sum of two numbers", "without-attention": "Six letters a to h, and dots"}
 
-DRAWN = {"a-picture-as-words"}  # nothing is typed there; tests/browser/pages/test_own_picture.py draws
+# Nothing is typed there; tests/browser/pages/test_own_picture.py draws.
+DRAWN = {"a-picture-as-words", "windows-that-shift", "pictures-from-text"}
 
 
 def parameters() -> list[str]:

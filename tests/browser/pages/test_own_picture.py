@@ -114,7 +114,7 @@ def test_samples_go_round_through_all_that_it_reads_wrong(page: Page, url: str) 
     shown = ink(settled(page))
     opened(page, url, "?digit=3")
     assert ink(page) == shown  # of what was drawn nothing was left
-    wrong = page.get_by_role("button", name="one it reads wrong")
+    wrong = page.get_by_role("button", name="a hard one")
     said = []
     for _ in range(3):
         before = page.locator(".scene .answer").inner_text()

@@ -1,6 +1,8 @@
 """The readers of digits once more, in NumPy and float64. Imports nothing of what it checks."""
 
 import functools
+import json
+import math
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -71,6 +73,84 @@ class Read(Network):
 def read(n: int, gone: frozenset[int] = frozenset()) -> Read:
     """A sample by its number."""
     return Read(sample(n)[0], gone)
+
+
+class Swin(Network):
+    """A picture read within windows of 7 × 7 patches of 2 × 2 pixels, which are shifted in every second block."""
+
+    def __init__(self, picture: Array, shifts: bool) -> None:
+        super().__init__(json.loads((FOLDER / "swin.json").read_text()) | PARTS, weights("swin-8000"))
+        self.shifts = shifts
+        self.keep("picture", picture)
+        squares = [picture[r : r + 2, c : c + 2].ravel() for r in range(0, 28, 2) for c in range(0, 28, 2)]
+        rows = self.linear("project", self.keep("patches", np.stack(squares)))
+        stream = self.stack("encoder", self.keep("encoder.embedding.output", rows), np.array(True))
+        self.keep("logits", self.linear("head", self.keep("mean", stream.mean(0, keepdims=True))))
+
+    @property
+    def chances(self) -> Array:
+        return np.asarray(softmax(self["logits"])[0])
+
+    def windows(self, block: int) -> Array:
+        """The patches of each window, place by place (4,49), from 0."""
+        step = 3 * (block % 2) * self.shifts
+        around = [[14 * ((r + step) % 14) + (c + step) % 14 for c in range(14)] for r in range(14)]
+        grid = np.array(around)
+        return np.stack([grid[r : r + 7, c : c + 7].ravel() for r in (0, 7) for c in (0, 7)])
+
+    def own_attention(self, path: str, y: Array, allowed: Array, first: int) -> Array:
+        block = int(path.split(".")[2])
+        windows, at = self.windows(block), np.array([divmod(n, 7) for n in range(49)])
+        parted = self.keep(f"{path}.parted", y[windows.ravel()])
+        q, k, v = (self.keep(f"{path}.{one}", self.heads_of(f"{path}.w_{one}", parted)) for one in "qkv")
+        down, right = np.moveaxis(at[:, None] - at + 6, -1, 0)
+        bias = self.keep(
+            f"{path}.bias", np.moveaxis(self.w[f"{path}.positions.table.weight"][13 * down + right], -1, 0)
+        )
+        parts: dict[str, list[Array]] = {name: [] for name in ("products", "scaled", "biased", "scores", "weights")}
+        heads = []
+        for n, window in enumerate(windows):
+            own = slice(49 * n, 49 * n + 49)
+            products = q[:, own] @ k[:, own].swapaxes(-1, -2)
+            biased = products / math.sqrt(q.shape[-1]) + bias
+            # Only a roll has put the first three rows, or columns, beside the last.
+            rolled = np.stack([window // 14 < 3, window % 14 < 3]) & bool(block % 2 * self.shifts)
+            apart = (rolled[:, :, None] != rolled[:, None]).any(0)
+            scores = np.where(apart, -np.inf, biased)
+            found = products, products / math.sqrt(q.shape[-1]), biased, scores, softmax(scores)
+            for name, value in zip(parts, found, strict=True):
+                parts[name].append(value)
+            heads.append(parts["weights"][-1] @ v[:, own])
+        for name, each in parts.items():
+            self.keep(f"{path}.{name}", np.concatenate(each, 1))
+        output = self.joined_heads(path, np.concatenate(heads, 1))
+        whole = np.empty_like(output)
+        whole[windows.ravel()] = output
+        return self.keep(f"{path}.whole", whole)
+
+    def streams(self) -> Array:
+        """Before the first block, and behind each (5,196,48)."""
+        return np.stack(
+            [self["encoder.embedding.output"]] + [self[f"encoder.layers.{n}.add_norm_2.output"] for n in range(4)]
+        )
+
+
+@functools.lru_cache(64)
+def swin(n: int, shifts: bool = True, turned: int | None = None) -> Swin:
+    """A sample by its number; with ink for paper in one patch."""
+    picture = sample(n)[0].copy()
+    if turned is not None:
+        row, column = divmod(turned, 14)
+        square = picture[2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
+        square[:] = 1 - square
+    return Swin(picture, shifts)
+
+
+def news(n: int, shifts: bool, turned: int) -> Array:
+    """How much the rows of a sample change once a patch is turned, as a share of their lengths (5,196)."""
+    before, after = swin(n, shifts).streams(), swin(n, shifts, turned).streams()
+    lengths = np.sqrt((before**2).sum(-1))
+    return np.asarray(np.sqrt(((after - before) ** 2).sum(-1)) / np.where(lengths > 0, lengths, 1))
 
 
 def order(n: int, many: int) -> list[int]:

@@ -45,6 +45,8 @@ READERS: dict[str, tuple[str, ...]] = {
     "train-it-yourself": (),
     "rule-or-by-heart": (),
     "a-picture-as-words": (),
+    "windows-that-shift": (),
+    "pictures-from-text": (),
     "a-larger-one": (GPT,),
     "without-attention": (),
 }
@@ -65,6 +67,8 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "a-larger-one": ("four GPTs", ("gpt-16", "gpt-32", "gpt-64", GPT)),
     "without-attention": ("two networks", ("copying", "copying")),
     "a-picture-as-words": ("ViT", ("pictures",)),
+    "windows-that-shift": ("Swin", ("swin",)),
+    "pictures-from-text": ("a decoder that draws", ("drawing",)),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
 INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
@@ -127,6 +131,7 @@ ALIKE: dict[str, Callable[[], int]] = {
     "copying": lambda: n_of_each(map(copying.weights, ("selective", "time-invariant"))),
     "sums": lambda: n_of_each(map(sums.weights, sums.SIZES)),
     "pictures": lambda: n_of_each([pictures.weights("vit-8000")]),
+    "swin": lambda: n_of_each([pictures.weights("swin-8000")]),
 }
 
 

@@ -44,6 +44,7 @@ const SHEET = {
       });
     } else if (!data.whole) pen.put("path", { d: [...upTo(data.down).map(across), ...upTo(data.side).map(upwards)].join(""), class: "patch" });
     for (const start of data.windows) pen.put("path", { d: across(start) + upwards(start), class: "window" });
+    if (data.marked) pen.box(x0 + ((data.marked - 1) % data.side) * patch, y0 + Math.floor((data.marked - 1) / data.side) * patch, patch, patch, "outlined");
     if (data.note) pen.fitted(width / 2, y0 + high + 15, data.note, width, "note");
   },
 };

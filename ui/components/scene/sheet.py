@@ -45,16 +45,20 @@ class Cut:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The picture with its patches where they lie, and windows that begin so many patches from the left and the top."""
+    """The picture with its patches where they lie, and windows that begin so many patches from the left and the top.
+
+    marked: a patch with an outline of its own, from 1; 0 for none
+    """
 
     cut: Cut
     title: str = ""
     note: str = ""
     windows: Sequence[int] = ()
+    marked: int = 0
 
     def sent(self) -> dict[str, Any]:
         said = {"kind": "sheet", "title": self.title, "note": self.note, "windows": list(self.windows)}
-        return self.cut.sent() | said
+        return self.cut.sent() | said | {"marked": self.marked}
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def scene_frame(n: int, gone: list[int]) -> dict[str, Any]:
         f"{len(gone)} hidden",
         says,
         [
-            cut | {"kind": "sheet", "windows": []} | prose.words("your picture in patches"),
+            cut | {"kind": "sheet", "windows": [], "marked": 0} | prose.words("your picture in patches"),
             cut | fan | {"kind": "fan"} | prose.words("each patch is a"),
             screen.bars(bars, "It reads"),
         ],

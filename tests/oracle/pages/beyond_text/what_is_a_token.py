@@ -56,7 +56,7 @@ def sheet_of(picture: Any, is_cut: bool, side: int) -> dict[str, Any]:
     """A picture in patches of so many pixels to a side, of which lines are drawn if it is cut."""
     high, wide = picture.shape
     told = {"size": wide, "side": wide // side, "down": high // side, "whole": not is_cut, "ink": ink(picture)}
-    return told | {"kind": "sheet", "note": "", "weights": [], "hidden": []}
+    return told | {"kind": "sheet", "note": "", "marked": 0, "weights": [], "hidden": []}
 
 
 def scene_frame(page: Page, n: int) -> dict[str, Any]:
