@@ -116,10 +116,8 @@ def idea(trace: Trace) -> None:
         "were apart then share a window. No position vector is added. Instead each score gets a learned number for "
         "direction and distance from one patch to the other: a **bias**."
     )
-    st.latex(
-        r"M^2\,HW\text{ pairs instead of }(HW)^2\qquad "
-        r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}+B\right)V"
-    )
+    st.latex(r"M^2\,HW\text{ pairs instead of }(HW)^2")
+    st.latex(r"\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}+B\right)V")
     st.caption(
         f"H, W: height and width of the picture, in patches; here {SIDE} × {SIDE}, with M = {WINDOW}. B: the bias, "
         f"{2 * WINDOW - 1} × {2 * WINDOW - 1} numbers for each head. The paper’s Swin also merges patches as it goes "
