@@ -44,7 +44,7 @@ def own() -> Own:
     return Own(pictures[n], n, int(labels[n]))
 
 
-def _take(told: Drawn | Photo | Sample, rewinds: bool) -> None:
+def _take(told: Drawn | Photo | Sample, rewinds: bool = True) -> None:
     if rewinds:
         write_count(STOP, 0)  # another picture is shown whole
     match told:
