@@ -48,8 +48,7 @@ class OnMap:
     readers: names of the models that the lesson sends the sentence through, if not the translator; () if it is for none
     pictured: the model of the first picture, if that is neither the visitor's translator nor what the readers are
     instead: draws the box for what is read in place of the sentence, if the lesson makes nothing of it
-    scene: what the first screen shows, instead of the machine
-    unkept: what the lesson's address does not hold, as the page says it
+    scene: what the first screen shows, instead of the machine; unkept: what the address does not hold, in words
     """
 
     opens: tuple[str, ...] = ()
@@ -69,8 +68,7 @@ class Lesson:
 
     slug:     its address; title: its name in the navigation
     asks:     the question it answers, for a learner who has not read it
-    idea:     two or three sentences and the equation
-    predict:  the questions, asked before anything is shown
+    idea:     two or three sentences and the equation; predict: the questions, asked before anything is shown
     bench:    See, Check and Do
     code:     the functions that ran, the most important first
     on_map:   its place on the map, and what its first screen shows

@@ -4,10 +4,10 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from safetensors.numpy import load_file
 
 from tests.oracle.passes import shipped
+from tests.oracle.passes.draws import Dice
 from tests.oracle.passes.network import EMBEDDING, Array, Network, softmax
 
 FOLDER = shipped.MODELS / "drawing"
@@ -56,12 +56,12 @@ def picture(ids: list[int]) -> Array:
 
 @functools.cache
 def drawing(word: int, seed: int, temperature: float = 1.0, forced: tuple[int, int] | None = None) -> Drawing:
-    generator = torch.Generator().manual_seed(seed)
+    dice = Dice(seed)
     ids: tuple[int, ...] = (word,)
     chances = []
     for at in range(49):
         shares = softmax(Read(ids)["logits"][-1, 10:74] / temperature)
-        drawn = 10 + int(torch.multinomial(torch.from_numpy(shares)[None].float(), 1, generator=generator))
+        drawn = 10 + dice.throw(shares)
         ids = (*ids, forced[1] if forced and forced[0] == at else drawn)
         chances.append(shares)
     return Drawing(ids[1:], np.stack(chances))

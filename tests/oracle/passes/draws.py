@@ -17,6 +17,16 @@ def sampled(shares: Callable[[Ids], np.ndarray], seed: int, prefix: Ids = (), mo
     return ids
 
 
+class Dice:
+    """Throws again and again from a seed, each time with other chances (n)."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = torch.Generator().manual_seed(seed)
+
+    def throw(self, chances: np.ndarray) -> int:
+        return int(torch.multinomial(torch.from_numpy(chances)[None].float(), 1, generator=self.random))
+
+
 class Dropout:
     """Sets each number of what it is called with to 0 with a chance of `rate`; the others are divided by 1 − rate."""
 
