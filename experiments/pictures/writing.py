@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.families.drawing import N_PATCHES, draw, picture_of, says_yes, written
+from model.families.drawing import FIRST_CODE, N_PATCHES, draw, picture_of, says_yes, written
 from model.files.load_drawing import code_book
 from model.files.loaded_model import Array, LoadedModel
 
@@ -23,7 +23,7 @@ class Drawing:
     def picture(self, n: int = N_PATCHES) -> Array:
         """Its first n patches (28,28); what is not drawn yet is paper."""
         ids = torch.tensor([self.ids])
-        ids[:, n:] = written(torch.zeros(1, 28, 28), code_book())[:, n:]
+        ids[:, n:] = FIRST_CODE  # paper
         return np.asarray(picture_of(ids, code_book())[0].numpy())
 
 

@@ -1,5 +1,7 @@
 """Do: hide patches by hand, compare where it looks with what matters, read every row, compare places and readers."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -26,7 +28,14 @@ def gone() -> frozenset[int]:
 
 
 def grid(
-    values: Array, title: str, how_to_read: str, key: str, *, scale: Scale = Scale(), describe: str, **more: object
+    values: Array,
+    title: str,
+    how_to_read: str,
+    key: str,
+    *,
+    scale: Scale = Scale(),
+    describe: str = "Patch {name}: {value}",
+    **more: object,
 ) -> None:
     """A number for each patch, where it lies."""
     side = round(len(values) ** 0.5)
@@ -106,7 +115,7 @@ def looks() -> None:
     ):
         with column:
             scale = Scale("signed", 1.0) if key == "looks_effect" else Scale("positive")
-            grid(values, title, how, key, scale=scale, describe="Patch {name}: {value}")
+            grid(values, title, how, key, scale=scale)
     kept = picture_metrics()["hiding"]
     st.markdown(
         f"**Measured on {picture_metrics()['pictures']:,} digits.** How many it still reads right when so many patches "
@@ -122,7 +131,8 @@ def looks() -> None:
     )
 
 
-def share(of: list[float]) -> str:
+def share(of: Sequence[float]) -> str:
+    """In percent, with its standard error."""
     return f"{number(100 * of[0], 1)} ± {number(100 * of[1], 1)}"
 
 

@@ -1,23 +1,25 @@
 """Do: put a patch there by hand, draw colder and warmer, ask about a drawing, see how often it is right."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import streamlit as st
 
-from experiments.pictures.writing import in_patches, picture_in_codes
+from experiments.pictures.writing import answers, in_patches, picture_in_codes
 from model.families.drawing import FIRST_CODE, N_CODES, N_PATCHES, PATCH, QUESTIONS, SIZE, WORDS, YES
-from model.files.load_drawing import drawing_metrics
+from model.files.load_drawing import drawing_metrics, load_drawing
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.beyond_text.pictures_from_text.scene import asked, drawn, read_back
+from pages.beyond_text.a_picture_as_words.doing import share
+from pages.beyond_text.pictures_from_text.scene import drawn, read_back
 from pages.own_picture import draw_own, own
+from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.components.scene import Card, Cards, Frame, Link, Row, Scene
 from ui.components.scene import scene as draw_scene
 from ui.components.scene.sheet import Cut, Sheet
 from ui.controls.address import read_count, write_count
 from ui.controls.control import Choice, Stops
-from ui.text import chance, number
+from ui.text import chance
 from ui.views.charts.tables import table
 
 TASK = "task"  # in the address: which question, from 0
@@ -84,11 +86,12 @@ def ask() -> None:
         f"**What does it say of your drawing?** The row that it reads: {N_PATCHES} patches and a question. Each "
         "question is a task. All three have one decoder, and only the last column differs."
     )
-    patches = in_patches(own().picture)
+    # Alone, not by `engine.run`: what is drawn is not remembered.
+    found = engine.alone(lambda: answers(load_drawing(), in_patches(own().picture)))
     tasks = Scene(
         "One decoder, three tasks: your drawing, a question, and the answer.",
         "Question",
-        [task_frame(n, float(p)) for n, p in enumerate(asked(patches))],
+        [task_frame(n, float(p)) for n, p in enumerate(found)],
         wide=(1, 1.6),
     )
     at = read_count(TASK, len(QUESTIONS))
@@ -125,27 +128,23 @@ def task_frame(n: int, yes: float) -> Frame:
 def how_often() -> None:
     test = drawing_metrics()["test"]
     st.markdown(
-        f"**As measured.** Of {test['drawings']:,} drawings, the Vision Transformer reads {_share(test['read_back'])}% "
+        f"**As measured.** Of {test['drawings']:,} drawings, the Vision Transformer reads {share(test['read_back'])}% "
         f"as the word that they were drawn from. Of {test['pictures']:,} real digits it reads "
-        f"{_share(test['as_they_are'])}% right, and {_share(test['written'])}% once they are written with the code "
+        f"{share(test['as_they_are'])}% right, and {share(test['written'])}% once they are written with the code "
         "book."
     )
     table(
         ("question", "right, %"),
-        [(question, _share(test["answers"][question])) for question in QUESTIONS]
-        + [("mean of the three", _share(test["answered"]))],
+        [(question, share(test["answers"][question])) for question in QUESTIONS]
+        + [("mean of the three", share(test["answered"]))],
     )
     st.markdown("**How much must it see?** Answers that are right when it sees only the beginning of a picture:")
     table(
         ("patches seen", "right, %"),
-        [(n, _share(share)) for n, share in test["answered_after"].items()],
+        [(n, share(right)) for n, right in test["answered_after"].items()],
     )
     st.caption(
         "Digits that it did not learn from; after ± the standard error. 0 counts as a multiple of three. One training, "
         "with one seed: how much another would differ was not measured. A drawing that the reader takes for another "
         "digit may look right to you."
     )
-
-
-def _share(of: Sequence[float]) -> str:
-    return f"{number(100 * of[0], 1)} ± {number(100 * of[1], 1)}"

@@ -31,10 +31,6 @@ def read_back(picture: Array) -> tuple[int, float]:
     return int(found.argmax()), float(found.max())
 
 
-def asked(patches: tuple[int, ...]) -> Array:
-    return engine.run(answers, load_drawing(), patches)
-
-
 def word_and_attempt() -> None:
     WORD.draw()
     ATTEMPT.draw()
@@ -61,7 +57,7 @@ def scene_frame(shown: Drawing, n: int) -> Frame:
     next_one = shown.chances[at]
     likeliest = np.argsort(-next_one, kind="stable")[:OFFERED]
     offered = code_book().numpy()[likeliest].reshape(OFFERED, PATCH, PATCH).transpose(1, 0, 2)
-    yes = asked(shown.ids[:n])
+    yes = engine.run(answers, load_drawing(), shown.ids[:n])
     if n == N_PATCHES:
         named, sure = read_back(shown.picture())
         says = f"All {N_PATCHES} patches. The Vision Transformer reads **{named}**, {chance(sure)}."
@@ -83,7 +79,8 @@ def scene_frame(shown: Drawing, n: int) -> Frame:
                 Sheet(sheet, f"“{WORDS[shown.word]}”", "patch by patch, from the upper left"),
                 Sheet(
                     Cut(offered.reshape(PATCH, OFFERED * PATCH), PATCH),
-                    f"1st to {OFFERED}th likeliest for patch {at + 1}",
+                    f"1st to {OFFERED}th likeliest"
+                    + (f" for patch {n + 1}" if n == at else " when the last was drawn"),
                     " · ".join(chance(float(next_one[code])) for code in likeliest),
                 ),
                 Bars(bars, "Asked about these patches alone: yes?", "output", 1.0, "it does not get the word here"),

@@ -1,14 +1,14 @@
 """Do: invert any patch, see the bias, what windows cost, and which reader reads better."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import streamlit as st
 
 from experiments.pictures.looking import chances
 from model.files.load_pictures import CNN, IN_WINDOWS, SIZES, VIT, load_swin, picture_metrics
-from model.files.loaded_model import Array
 from model.parts.window_attention import ShiftedWindowAttention
 from model.trace import Trace
+from pages.beyond_text.a_picture_as_words.doing import grid, share
 from pages.beyond_text.windows_that_shift.scene import (
     FIRST,
     N_PATCHES,
@@ -52,33 +52,17 @@ def invert() -> None:
     )
     n, moving = AFTER.draw(), MOVING.draw() == "shift"
     changed = news(moving)[n]
-    _grid(
-        changed.reshape(SIDE, SIDE),
-        Labels(*_lines(), "Patch {name}: {value}", _names()),
-        Caption(
-            f"Changed after {n} of {SIZES_OF.n_layers} blocks",
-            f"Marked: patch {1 + turned_patch()}, the inverted one. Hatched: exactly as it was.",
-            csv_name="changed",
-        ),
-        hidden=(changed == 0).reshape(SIDE, SIDE),
+    grid(
+        changed,
+        f"Changed after {n} of {SIZES_OF.n_layers} blocks",
+        f"Marked: patch {1 + turned_patch()}, the inverted one. Hatched: exactly as it was.",
+        "do_matrix",
         scale=Scale("positive"),
+        hidden=(changed == 0).reshape(SIDE, SIDE),
         selected=divmod(turned_patch(), SIDE),
         on_select=lambda cell: write_count(TURNED, SIDE * cell[0] + cell[1], FIRST),
     )
     st.markdown(f"**{int((changed > 0).sum())} of {N_PATCHES}** patches have changed.")
-
-
-def _lines() -> tuple[list[str], list[str]]:
-    rows, columns = ([f"{what} {n}" for n in range(1, 1 + SIDE)] for what in ("row", "column"))
-    return rows, columns
-
-
-def _names() -> list[list[str]]:
-    return [[str(SIDE * row + column) for column in range(1, 1 + SIDE)] for row in range(SIDE)]
-
-
-def _grid(values: Array, labels: Labels, caption: Caption, **more: object) -> None:
-    matrix(values, labels, caption, key="do_matrix", **more)  # type: ignore[arg-type]
 
 
 def bias() -> None:
@@ -94,7 +78,7 @@ def bias() -> None:
     # The table is of the way from key to query; who looks thinks of the way from himself to what he looks at.
     seen = learned[::-1, ::-1]
     steps = range(-WINDOW + 1, WINDOW)
-    _grid(
+    matrix(
         seen,
         Labels(
             [f"{abs(n)} {'up' if n < 0 else 'down'}" if n else "same row" for n in steps],
@@ -103,6 +87,7 @@ def bias() -> None:
         Caption(
             f"Bias of block {block + 1}, head {head + 1}", "Orange raises a score, blue lowers it.", csv_name="bias"
         ),
+        key="do_matrix",
         scale=Scale("signed"),
     )
     row, column = divmod(int(seen.argmax()), ways)
@@ -133,24 +118,21 @@ def cost() -> None:
 
 def better() -> None:
     kept = picture_metrics()
-    read = read_own()
-    now = chances(read)
-    many = f"{VIT}-{SIZES[0]}", f"{CNN}-{SIZES[0]}"
+    now = chances(read_own())
     st.markdown(
         f"**Which reads better?** Right, in percent, of {kept['pictures']:,} digits that none of them learned from, "
         f"with the standard error. All have about the same size and learned from {SIZES[0]:,} digits."
     )
-    names = {
-        IN_WINDOWS: "Swin, windows shift",
-        many[0]: "Vision Transformer, patches of 7 × 7",
-        many[1]: "convolutional network",
-    }
-    shares = {name: kept["test"][name] for name in names}
-    rows = [(names[name], _share(share), f"{kept['training'][name]['parameters']:,}") for name, share in shares.items()]
-    still = ("Swin, the same weights, windows stay", _share(kept["windows_kept_still"]), rows[0][2])
+    names = (
+        (IN_WINDOWS, "Swin, windows shift"),
+        (f"{VIT}-{SIZES[0]}", "Vision Transformer, patches of 7 × 7"),
+        (f"{CNN}-{SIZES[0]}", "convolutional network"),
+    )
+    rows = [(told, share(kept["test"][name]), f"{kept['training'][name]['parameters']:,}") for name, told in names]
+    still = "Swin, the same weights, windows stay", share(kept["windows_kept_still"]), rows[0][2]
     table(("reader", "right", "parameters"), [rows[0], still, *rows[1:]])
     mean, error = kept["swin_ahead"]
-    apart = f"{number(100 * abs(mean), 1)} ± {number(100 * error, 1)} points"
+    apart = f"{share((abs(mean), error))} points"
     told = f"Swin is {apart} {'ahead of' if mean > 0 else 'behind'} the Vision Transformer."
     if abs(mean) < 2 * error:
         told = f"Swin and the Vision Transformer are {apart} apart: too little to tell which reads better."
@@ -158,7 +140,3 @@ def better() -> None:
         f"{told} Swin learned with windows that shift: what windows that stay would learn was not measured. Of this "
         f"picture it says **{int(now.argmax())}**, {chance(float(now.max()))}."
     )
-
-
-def _share(of: Sequence[float]) -> str:
-    return f"{number(100 * of[0], 1)} ± {number(100 * of[1], 1)}"

@@ -84,7 +84,8 @@ def see(trace: Trace) -> Shown:
     )
     which, place, patches = windows[block]
     names = tuple(str(1 + patch) for patch in patches)
-    wraps = bool(block % 2 and np.ptp(patches // SIDE) + np.ptp(patches % SIDE) > 2 * (WINDOW - 1))
+    rows = range(which * WINDOW**2, (which + 1) * WINDOW**2)
+    wraps = bool(np.isneginf(read.tensors[f"{paths[block]}.scores"][head, rows]).any())
     return checked_matrix(
         read,
         f"{paths[block]}.weights",
@@ -95,7 +96,7 @@ def see(trace: Trace) -> Shown:
         ),
         head=head,
         labels=Labels(names, names),
-        part=Part(rows=range(which * WINDOW**2, (which + 1) * WINDOW**2)),
+        part=Part(rows=rows),
         scale=Scale("positive"),
         start=(place, int(looks[block, head].argmax())),
     )

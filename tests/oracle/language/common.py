@@ -19,6 +19,7 @@ from tests.oracle.language.claims import (
     cards,
     code,
     columns,
+    control,
     download,
     fold,
     matrix,
@@ -177,6 +178,14 @@ class Choice:
             yield from tried[self.at(page)](page)
 
         return part
+
+
+@dataclass(frozen=True)
+class Stops(Choice):
+    """The same along a slider."""
+
+    def drawn(self, page: Page) -> Statement:
+        return control("select_slider", self.label, options=list(self.options), value=self.of(page))
 
 
 STACK = Choice("Stack", "stack", ("Encoder", "Decoder"))

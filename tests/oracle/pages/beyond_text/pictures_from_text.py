@@ -12,6 +12,7 @@ from tests.oracle.language.common import (
     Choice,
     Shown,
     Statements,
+    Stops,
     addresses,
     check_cell,
     code_of,
@@ -39,18 +40,16 @@ STATES = addresses(
 )
 WORD = Choice("Draw a", "word", WORDS, "seven")
 TRY = Choice("Try", "try", ("Force a patch", "Colder and warmer", "Ask about your drawing", "How often it is right"))
-ATTEMPTS, PATCHES = [str(n) for n in range(1, 13)], [str(n) for n in range(2, 50)]
-PLACES, CODES = [str(n) for n in range(1, 50)], [str(n) for n in range(1, 65)]
-WARMTH = ["0.3", "0.6", "1", "1.5", "2.5"]
+ATTEMPT = Stops("Attempt", "attempt", [str(n) for n in range(1, 13)], "4")
+NEXT = Stops("Patch that is drawn", "patch", [str(n) for n in range(2, 50)], "25")
+PLACE = Stops("Place", "place", [str(n) for n in range(1, 50)], "18")
+CODE = Stops("Patch of the code book, from paper to most ink", "code", [str(n) for n in range(1, 65)], "64")
+WARMTH = Stops("Temperature", "temperature", ("0.3", "0.6", "1", "1.5", "2.5"))
 UNKEPT["pictures-from-text"] = "what you drew"
 
 
-def dice(page: Page) -> int:
-    return int(page.choice("attempt", ATTEMPTS, "4"))
-
-
 def drawn(page: Page, temperature: float = 1.0, forced: tuple[int, int] | None = None) -> Drawing:
-    return drawing.drawing(WORD.at(page), dice(page), temperature, forced)
+    return drawing.drawing(WORD.at(page), int(ATTEMPT.of(page)), temperature, forced)
 
 
 def read_back(picture: np.ndarray) -> tuple[int, str]:
@@ -60,7 +59,7 @@ def read_back(picture: np.ndarray) -> tuple[int, str]:
 
 def asks(page: Page) -> Statements:
     yield WORD.drawn(page)
-    yield claims.control("select_slider", "Attempt", options=ATTEMPTS, value=str(dice(page)))
+    yield ATTEMPT.drawn(page)
 
 
 INSTEAD["pictures-from-text"] = asks
@@ -101,7 +100,12 @@ def scene_frame(page: Page, n: int) -> dict[str, Any]:
         says,
         [
             cut(one.picture(n), gone, **prose.words("the picture so far", WORDS[WORD.at(page)])),
-            cut(offered, [], title=prose.line("likeliest for patch", at + 1), note=chances),
+            cut(
+                offered,
+                [],
+                title=prose.line("likeliest when the last") if n == 49 else prose.line("likeliest for patch", n + 1),
+                note=chances,
+            ),
             screen.bars(bars, **prose.words("asked about these patches")),
         ],
     )
@@ -112,11 +116,11 @@ def chosen(page: Page) -> tuple[int, int]:
 
 
 def shown(page: Page) -> Shown:
-    one, n = drawn(page), int(page.choice("patch", PATCHES, "25"))
+    one, n = drawn(page), int(NEXT.of(page))
     read: Any = drawing.Read((WORD.at(page), *one.ids[:-1]))
     layer, head = chosen(page)
     name, rows = f"decoder.layers.{layer}.self_attn.weights", range((n - 1) // 7 * 7, n)
-    names = [WORDS[WORD.at(page)], *PLACES]
+    names = [WORDS[WORD.at(page)], *PLACE.options]
     most = int(read[name][head, n - 1, :n].argmax())
     looks: dict[str, Any] = {"rows": [names[at] for at in rows], "columns": names[:n], "only_rows": rows}
     looks |= {"only_columns": range(n), "start": (len(rows) - 1, most), "oracle": read}
@@ -124,8 +128,8 @@ def shown(page: Page) -> Shown:
 
 
 def see(page: Page) -> Statements:
-    n = int(page.choice("patch", PATCHES, "25"))
-    yield claims.control("select_slider", "Patch that is drawn", options=PATCHES, value=str(n))
+    n = int(NEXT.of(page))
+    yield NEXT.drawn(page)
     read, (layer, head) = shown(page).oracle, chosen(page)
     maps = np.zeros((3, 4, 49))
     for at in range(3):
@@ -148,10 +152,8 @@ def grid(picture: np.ndarray, title: str, how_to_read: str) -> Any:
 
 def force(page: Page) -> Statements:
     yield from prose("what if you replace")
-    place, code = int(page.choice("place", PLACES, "18")), int(page.choice("code", CODES, "64"))
-    yield claims.control("select_slider", "Place", options=PLACES, value=str(place))
-    label = "Patch of the code book, from paper to most ink"
-    yield claims.control("select_slider", label, options=CODES, value=str(code))
+    place, code = int(PLACE.of(page)), int(CODE.of(page))
+    yield from (PLACE.drawn(page), CODE.drawn(page))
     one, other = drawn(page), drawn(page, 1.0, (place - 1, 10 + code - 1))
     for drawing_, run, told in ((one, "as it drew it", ()), (other, "with a patch replaced", (place,))):
         title = prose.line(run, *told)
@@ -164,8 +166,8 @@ def force(page: Page) -> Statements:
 
 def warm(page: Page) -> Statements:
     yield from prose("colder or warmer scores")
-    temperature = page.choice("temperature", WARMTH, "0.3")
-    yield claims.control("select_slider", "Temperature", options=WARMTH, value=temperature)
+    temperature = WARMTH.of(page)
+    yield WARMTH.drawn(page)
     one = drawn(page, float(temperature)).picture()
     title = prose.line("at temperature", WORDS[WORD.at(page)], temperature)
     yield grid(one, title, prose.line("the vision transformer reads", *read_back(one)))

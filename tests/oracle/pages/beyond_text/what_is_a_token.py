@@ -10,6 +10,7 @@ from tests.oracle.language.common import (
     Choice,
     Shown,
     Statements,
+    Stops,
     addresses,
     check_cell,
     code_of,
@@ -33,7 +34,8 @@ STATES = addresses(
 SEE = Choice("Columns of", "see", ("your sentence", "your drawing"))
 TRY = Choice("Try", "try", ("Who reads what", "Cut finer", "Draw another"))
 WAYS = ("word pieces", "bytes", "patches", "windows", "sound patches", "pixels", "one state")
-SIDES, CUTS = ["28", "56", "112", "224"], ["1", "2", "4", "7", "14", "28"]
+SIDE = Stops("Picture, in pixels to a side", "side", ("28", "56", "112", "224"), "224")
+CUT = Stops("Patch, in pixels to a side", "cut", ("1", "2", "4", "7", "14", "28"), "14")
 LINES = ("your sentence is pieces", "the same sentence in", "with class your drawing", "in patches of your")
 LINES += ("with two learned rows", "pixel by pixel your", "a state space reads")
 UNKEPT["what-is-a-token"] = "what you drew"
@@ -113,9 +115,8 @@ def who(page: Page) -> Statements:
 
 def finer(page: Page) -> Statements:
     yield from prose("what does a finer")
-    side, patch = page.choice("side", SIDES, "224"), page.choice("cut", CUTS, "14")
-    yield claims.control("select_slider", "Picture, in pixels to a side", options=SIDES, value=side)
-    yield claims.control("select_slider", "Patch, in pixels to a side", options=CUTS, value=patch)
+    side, patch = SIDE.of(page), CUT.of(page)
+    yield from (SIDE.drawn(page), CUT.drawn(page))
     rows = []
     for one in dict.fromkeys((28, int(patch), int(patch) // 2 or 1)):
         n = (int(side) // one) ** 2

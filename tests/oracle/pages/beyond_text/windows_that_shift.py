@@ -14,6 +14,7 @@ from tests.oracle.language.common import (
     Choice,
     Shown,
     Statements,
+    Stops,
     addresses,
     check_cell,
     code_of,
@@ -21,7 +22,6 @@ from tests.oracle.language.common import (
     tensor_matrix,
 )
 from tests.oracle.language.page import Page
-from tests.oracle.language.statement import Statement
 from tests.oracle.pages.beyond_text.a_picture_as_words import ink, sample, share, sheet
 from tests.oracle.passes import pictures, shipped
 from tests.oracle.shown.frame import INSTEAD, UNKEPT
@@ -40,7 +40,12 @@ STATES = addresses(
 SEE = Choice("What to see", "see", ("attention", "pixels"))
 TRY = Choice("Try", "try", ("Invert a patch", "Bias", "What it costs", "Which reads better"))
 MOVES = Choice("Windows", "windows", ("shift", "stay"))
-SIDES, WINDOWS = ["14", "28", "56", "112"], ["7", "14"]
+AFTER = Stops("Blocks passed", "after", ("1", "2", "3", "4"), "2")
+BLOCK, HEAD = (
+    Choice(label, name, ("1", "2", "3", "4")) for label, name in (("Block", "block"), ("Head of it", "of_block"))
+)
+SIDE = Stops("Picture, in patches to a side", "side", ("14", "28", "56", "112"), "56")
+WINDOW = Stops("Window, in patches to a side", "window", ("7", "14"))
 UNKEPT["windows-that-shift"] = "what you drew"
 INSTEAD["windows-that-shift"] = sheet
 
@@ -144,23 +149,19 @@ def check(page: Page) -> Statements:
     yield from check_cell(shown(page))
 
 
-def grid(values: np.ndarray, rows: list[str], columns: list[str], **more: Any) -> Statement:
-    return claims.matrix(values, rows, columns, **more)
-
-
-def turn(page: Page) -> Statements:
+def invert(page: Page) -> Statements:
     yield from prose("click a patch to")
-    n = int(page.choice("after", ["1", "2", "3", "4"], "2"))
-    yield claims.control("select_slider", "Blocks passed", options=["1", "2", "3", "4"], value=str(n))
+    n = int(AFTER.of(page))
+    yield AFTER.drawn(page)
     yield MOVES.drawn(page)
     changed = pictures.news(sample(page), MOVES.of(page) == "shift", patch(page))[n]
     rows, columns = ([f"{what} {at}" for at in range(1, 15)] for what in ("row", "column"))
-    yield grid(
+    yield claims.matrix(
         changed.reshape(14, 14),
         rows,
         columns,
         **prose.words("changed after of blocks", n, patch(page) + 1),
-        csv_name="changed",
+        csv_name=f"Changed after {n} of 4 blocks",
         scale="positive",
         selected=divmod(patch(page), 14),
         hidden=(changed == 0).reshape(14, 14),
@@ -172,15 +173,14 @@ def turn(page: Page) -> Statements:
 
 def bias(page: Page) -> Statements:
     yield from prose("what does it add")
-    block, head = (int(page.choice(name, ["1", "2", "3", "4"], "1")) - 1 for name in ("block", "of_block"))
-    yield claims.segmented("Block", ["1", "2", "3", "4"], str(block + 1))
-    yield claims.segmented("Head of it", ["1", "2", "3", "4"], str(head + 1))
+    block, head = BLOCK.at(page), HEAD.at(page)
+    yield from (BLOCK.drawn(page), HEAD.drawn(page))
     table = pictures.weights("swin-8000")[f"encoder.layers.{block}.self_attn.positions.table.weight"][:, head]
     seen = np.array([[table[13 * (6 - down) + 6 - right] for right in range(-6, 7)] for down in range(-6, 7)])
     rows = [*(f"{n} up" for n in range(6, 0, -1)), "same row", *(f"{n} down" for n in range(1, 7))]
     columns = [*(f"{n} left" for n in range(6, 0, -1)), "same column", *(f"{n} right" for n in range(1, 7))]
     words = prose.words("bias of block head", block + 1, head + 1)
-    yield grid(seen, rows, columns, **words, csv_name="bias", scale="signed")
+    yield claims.matrix(seen, rows, columns, **words, csv_name="bias", scale="signed")
     down, right = (int(at) - 6 for at in np.unravel_index(int(seen.argmax()), seen.shape))
     ways = f"{abs(down)} {'up' if down < 0 else 'down'}", f"{abs(right)} {'left' if right < 0 else 'right'}"
     yield from prose("most is added for", *ways, number(seen.max(), 2), number(seen.min(), 2))
@@ -188,9 +188,8 @@ def bias(page: Page) -> Statements:
 
 def cost(page: Page) -> Statements:
     yield from prose("how many pairs does")
-    side, window = page.choice("side", SIDES, "56"), page.choice("window", WINDOWS, "7")
-    yield claims.control("select_slider", "Picture, in patches to a side", options=SIDES, value=side)
-    yield claims.control("select_slider", "Window, in patches to a side", options=WINDOWS, value=window)
+    side, window = SIDE.of(page), WINDOW.of(page)
+    yield from (SIDE.drawn(page), WINDOW.drawn(page))
     rows, m = [], int(window)
     for one in dict.fromkeys((14, int(side), 2 * int(side))):
         n = one * one
@@ -220,7 +219,7 @@ def better(page: Page) -> Statements:
     yield from prose("swin learned with windows", says, int(read.argmax()), chance(read.max()))
 
 
-do = TRY.trials(turn, bias, cost, better)
+do = TRY.trials(invert, bias, cost, better)
 
 
 def predict(page: Page) -> Statements:

@@ -10,7 +10,15 @@ from tests.oracle.language import claims
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
-from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.common import (
+    Shown,
+    Statements,
+    Stops,
+    check_cell,
+    code_of,
+    shown_tensor,
+    tensor_matrix,
+)
 from tests.oracle.language.page import Page, likeliest
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
@@ -21,7 +29,7 @@ from tests.oracle.shown.blanks import Hidden
 prose = Prose("student_and_teacher")
 
 STUDENTS = {"distilled": "taught", "untaught": "untaught"}
-T = Choice("Temperature T", "temperature", ("1", "2", "4"))
+T = Stops("Temperature T", "temperature", ("1", "2", "4"))
 STATES: tuple[dict[str, str], ...] = (
     {},
     {"stop": "1", "hide": "2", "temperature": "2", "cell": "1.1"},
@@ -111,7 +119,7 @@ def see(page: Page) -> Statements:
     text, matrix = Text(page), shown(page)
     yield from prose("what does each word")
     yield from text.control(prose, "ended", "read only the first")
-    yield claims.control("select_slider", T.label, options=list(T.options), value=T.of(page))
+    yield T.drawn(page)
     yield from tensor_matrix(matrix, **prose.words("matrix", T.of(page)))
     terms = matrix.oracle["divergence"][:, 2]
     sums = number(terms[list(matrix.at[0])].sum()), f"{len(terms):,}", number(terms.sum())

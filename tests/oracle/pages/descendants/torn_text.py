@@ -11,7 +11,7 @@ from tests.oracle.language import claims, common
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import Series, chance, number
-from tests.oracle.language.common import Choice, Shown, Statements
+from tests.oracle.language.common import Choice, Shown, Statements, Stops
 from tests.oracle.language.page import Page, chances
 from tests.oracle.language.words import inline
 from tests.oracle.passes import shipped
@@ -23,7 +23,7 @@ prose = Prose("torn_text")
 BART, ROOM, MORE, SEED, DRAWS = "bart-mini", 14, 4, 7, 8
 KINDS = {"mask": "masking", "delete": "deletion", "infill": "infilling", "permute": "permutation", "rotate": "rotation"}
 NOISE = Choice("Noise", "noise", tuple(KINDS), "infill")
-SHARE = Choice("Share that is torn, in %", "share", ("0", "10", "20", "30", "40", "50", "70", "100"), "30")
+SHARE = Stops("Share that is torn, in %", "share", ("0", "10", "20", "30", "40", "50", "70", "100"), "30")
 TRIAL = Choice("Try", "torn_trial", ("On texts it never read", "How much comes back"))
 STATES: tuple[dict[str, str], ...] = (
     {"sentence": "The boy sees the girl. She waves to him.", "stop": "4", "noise": "permute", "cell": "2.3"},
@@ -150,7 +150,7 @@ def shown(page: Page) -> Shown:
 
 def see(page: Page) -> Statements:
     yield NOISE.drawn(page)
-    yield claims.control("select_slider", SHARE.label, options=list(SHARE.options), value=SHARE.of(page))
+    yield SHARE.drawn(page)
     yield claims.slider("Seed", 1, 20, page.number("seed", 1, 20, SEED))
     matrix = shown(page)
     said = bert.tokenizer().decode([id for id in matrix.oracle.labels if id >= len(bert.NAMES)])

@@ -10,7 +10,16 @@ from tests.oracle.language import claims
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
-from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
+from tests.oracle.language.common import (
+    Choice,
+    Shown,
+    Statements,
+    Stops,
+    check_cell,
+    code_of,
+    shown_tensor,
+    tensor_matrix,
+)
 from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline
 from tests.oracle.passes import shipped
@@ -22,7 +31,7 @@ prose = Prose("which_was_swapped")
 
 GENERATOR, RANKS = "distilled", (1000, 100, 10, 3, 1)
 SHOW = Choice("Show", "swap_show", ("P(swapped)", "score"))
-SHARE = Choice("Share that is hidden and filled in, in %", "swap_share", ("0", "15", "30", "50", "100"), "30")
+SHARE = Stops("Share that is hidden and filled in, in %", "swap_share", ("0", "15", "30", "50", "100"), "30")
 TRIAL = Choice("Try", "swap_trial", ("Which word fools it", "Many at once", "What it is worth"))
 LONG = "The man who told me that he had lost it forgot it again. " * 9
 STATES: tuple[dict[str, str], ...] = (
@@ -159,7 +168,7 @@ def many(page: Page) -> Statements:
     text = Text(page)
     seed, n = int(page.number("swap_seed", 1, 20, 1)), len(text.ids)
     yield from prose("many at once as")
-    yield claims.control("select_slider", SHARE.label, options=list(SHARE.options), value=SHARE.of(page))
+    yield SHARE.drawn(page)
     yield claims.slider("Seed", 1, 20, seed)
     places = np.random.default_rng(seed).permutation(n)[: round(int(SHARE.of(page)) / 100 * n)].tolist()
     logits = bert.read(text.ids, tuple(sorted(places)), GENERATOR)["logits"]

@@ -1,0 +1,37 @@
+"""What a visitor draws: no lesson leaves it in what the server remembers of all visitors."""
+
+import numpy as np
+import pytest
+
+from experiments.pictures.writing import in_patches
+from pages import course  # noqa: F401 - fills the course
+from pages.own_picture import DRAWN
+from tests.pages.kit import opened
+from ui import engine
+from ui.course.lesson import COURSE
+
+TRIALS = {
+    "pictures-from-text": ("Ask about your drawing",),
+    "a-picture-as-words": ("Hide patches", "Looks and effects"),
+}
+LESSONS = [
+    (one.slug, trial) for one in COURSE.lessons if one.on_map.unkept == DRAWN for trial in TRIALS.get(one.slug, ("",))
+]
+
+
+@pytest.mark.parametrize(("slug", "trial"), LESSONS)
+def test_no_result_that_is_kept_goes_by_a_drawing(slug: str, trial: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = np.zeros((28, 28), np.float32)
+    drawn[5:23, 11:17] = np.random.default_rng(1).random((18, 6))
+    keys: list[str] = []
+    get = engine._results.get
+    monkeypatch.setattr(engine._results, "get", lambda key, *more: keys.append(repr(key)) or get(key, *more))
+    app = opened(slug, **({"try": trial} if trial else {}))
+    app.session_state["own_picture"] = drawn
+    keys.clear()
+    app.run()
+    assert not app.exception
+    patches = in_patches(drawn)
+    assert not [key for key in keys if repr(patches)[1:-1] in key or repr(drawn.tobytes())[2:40] in key]
+    if slug == "pictures-from-text":  # where there are keys to look at
+        assert keys
