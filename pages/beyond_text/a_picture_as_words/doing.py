@@ -1,6 +1,7 @@
 """Do: hide patches by hand, compare where it looks with what matters, read every row, compare places and readers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -29,8 +30,7 @@ def gone() -> frozenset[int]:
 
 def grid(
     values: Array,
-    title: str,
-    how_to_read: str,
+    caption: Caption,
     key: str,
     *,
     scale: Scale = Scale(),
@@ -42,9 +42,7 @@ def grid(
     rows, columns = ([f"{what} {n}" for n in range(1, 1 + side)] for what in ("row", "column"))
     names = [[str(side * row + column) for column in range(1, 1 + side)] for row in range(side)]
     labels = Labels(rows, columns, describe, names)
-    matrix(
-        values.reshape(side, side), labels, Caption(title, how_to_read, csv_name=title), key=key, scale=scale, **more
-    )  # type: ignore[arg-type]
+    matrix(values.reshape(side, side), labels, replace(caption, csv_name=caption.title), key=key, scale=scale, **more)  # type: ignore[arg-type]
 
 
 def do(trace: Trace) -> None:
@@ -78,8 +76,11 @@ def hide() -> None:
     mask = np.array([n in hidden for n in range(1, 1 + len(found.after))]).reshape(side, side)
     grid(
         found.after,
-        f"How likely {was} is without this patch",
-        f"With all that is shown now: {chance(found.before)}. Hatched: hidden.",
+        Caption(
+            f"How likely {was} is without this patch",
+            f"With all that is shown now: {chance(found.before)}.",
+            hatched="hidden",
+        ),
         "hide_patches",
         describe="Without patch {name}: {value}",
         hidden=mask,
@@ -115,7 +116,7 @@ def looks() -> None:
     ):
         with column:
             scale = Scale("signed", 1.0) if key == "looks_effect" else Scale("positive")
-            grid(values, title, how, key, scale=scale)
+            grid(values, Caption(title, how), key, scale=scale)
     kept = picture_metrics()["hiding"]
     st.markdown(
         f"**Measured on {picture_metrics()['pictures']:,} digits.** How many it still reads right when so many patches "

@@ -54,8 +54,11 @@ def invert() -> None:
     changed = news(moving)[n]
     grid(
         changed,
-        f"Changed after {n} of {SIZES_OF.n_layers} blocks",
-        f"Marked: patch {1 + turned_patch()}, the inverted one. Hatched: exactly as it was.",
+        Caption(
+            f"Changed after {n} of {SIZES_OF.n_layers} blocks",
+            f"Marked: patch {1 + turned_patch()}, the inverted one.",
+            hatched="exactly as it was",
+        ),
         "do_matrix",
         scale=Scale("positive"),
         hidden=(changed == 0).reshape(SIDE, SIDE),

@@ -1,7 +1,7 @@
 """The page that the browser tests of `matrix` and `head_grid` drive. Random but seeded numbers.
 
-Query parameters: `t`, `s` the size; `labels` short, long or hostile; `scale`; `masked`; `seed`; `heads` 1 to show them;
-`cell` the cell that is chosen at first, like 2,200; `group`, how many columns stand together.
+Query parameters: `t`, `s` the size; `labels` short, long or hostile; `scale`; `masked`, `hatched`; `seed`; `heads` 1 to
+show them; `cell` the cell that is chosen at first, like 2,200; `group`, how many columns stand together.
 """
 
 import numpy as np
@@ -83,6 +83,7 @@ with right:
             "Encoder, layer 3, head 2",
             "Each row: where this token looks. Every row adds up to 1.",
             csv_name="weights/../layer 3",
+            hatched=params.get("hatched", "masked"),
         ),
         key="demo",
         scale=Scale(scale),

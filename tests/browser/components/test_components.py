@@ -174,6 +174,14 @@ def test_masked_cells_have_no_number_and_say_so(demo: Callable[..., Page]) -> No
     expect(page.locator(".matrix td.masked")).to_have_count(15)
     cell(page, 0, 1).hover()
     expect(page.locator(".readout")).to_have_text("“I” → “ate”: masked")
+    expect(page.locator(".masked-key")).to_have_text("masked")
+
+
+def test_hatched_cells_are_called_what_they_are(demo: Callable[..., Page]) -> None:
+    page = demo("masked=1&hatched=left <b>out")
+    cell(page, 0, 1).hover()
+    expect(page.locator(".readout")).to_have_text("“I” → “ate”: left <b>out")
+    expect(page.locator(".masked-key")).to_have_text("left <b>out")
 
 
 def test_hostile_labels_are_text(demo: Callable[..., Page]) -> None:

@@ -73,11 +73,13 @@ def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str
 
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
     """On the page and in the saved picture, whose legend has a hatched box of its own."""
-    page = demo("t=5&s=7&masked=1")
+    page = demo("t=5&s=7&masked=1&hatched=left out")
     cells = page.locator(".matrix tbody td")
     hatched = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
     assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
-    assert len(list(ElementTree.fromstring(saved(page, "SVG")).iter(f"{SVG}path"))) == sum(hatched) + 1
+    figure = ElementTree.fromstring(saved(page, "SVG"))
+    assert len(list(figure.iter(f"{SVG}path"))) == sum(hatched) + 1
+    assert "left out" in [text.text for text in figure.iter(f"{SVG}text")]
 
 
 @pytest.mark.parametrize("s", [9, 200])

@@ -119,6 +119,7 @@ def matrix(
     describe: str = "“{row}” → “{column}”: {value}",
     digits: int = 2,
     group: int = 0,
+    hatched: str = "masked",
 ) -> Statement:
     """A coloured matrix. The scale of "weight" ends at 1, that of others at the largest size that is seen."""
     seen = np.abs(values[np.isfinite(values) & (True if hidden is None else ~np.asarray(hidden, bool))])
@@ -142,6 +143,7 @@ def matrix(
             "digits": digits,
             "group": group,
             "csv_name": csv_name,
+            "hatched": hatched,
         },
     )
 

@@ -45,11 +45,15 @@ class Labels:
 
 @dataclass(frozen=True)
 class Caption:
-    """What stands above a matrix, and the name of its downloads, without the ending."""
+    """What stands above a matrix, and the name of its downloads, without the ending.
+
+    hatched: what cells are whose number is hidden
+    """
 
     title: str
     how_to_read: str = ""
     csv_name: str = "matrix"
+    hatched: str = "masked"
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,7 @@ def matrix_data(
         "digits": scale.digits,
         "group": labels.group,
         "csv_name": caption.csv_name,
+        "hatched": caption.hatched,
     }
 
 

@@ -115,8 +115,8 @@ function drawLegend(shapes, { data, palette, hidden }, x, y) {
   let end = start + 136 + shapes.width(high, 12);
   if (hidden?.some(Boolean)) {
     shapes.hatch(end + 20, y - 6, 12, 12);
-    shapes.text(end + 38, y, WORDS.masked, 12, palette.muted);
-    end += 38 + shapes.width(WORDS.masked, 12);
+    shapes.text(end + 38, y, data.hatched, 12, palette.muted);
+    end += 38 + shapes.width(data.hatched, 12);
   }
   shapes.right = Math.max(shapes.right, end - EDGE);
 }

@@ -58,7 +58,7 @@ class MatrixView {
     setAttribute(this.limits, "role", "img");
     this.limits.append((this.low = el("span")), (this.bar = el("span", "bar")), (this.high = el("span")));
     this.maskedKey = el("span", "masked-key");
-    this.maskedKey.append(el("i"), WORDS.masked);
+    this.maskedKey.append(el("i"), (this.maskedWord = el("span")));
     legend.append(this.limits, this.maskedKey);
     const tools = el("div", "tools");
     setAttribute(tools, "role", "group");
@@ -144,6 +144,7 @@ class MatrixView {
     const axes = [data.row_axis && `↓ ${data.row_axis}`, data.column_axis && `→ ${data.column_axis}`].filter(Boolean);
     setText(this.axes, axes.join("\u2003"));
     this.axes.hidden = !axes.length;
+    setText(this.maskedWord, data.hatched);
     this.maskedKey.hidden = !this.hidden?.some(Boolean);
 
     this.selection.adopt(data.selected, data.seen);

@@ -1,7 +1,7 @@
 // Labels and numbers as a matrix writes them. Needs colour.js.
 
 const LABEL_LENGTH = 14; // characters of a label that are shown; the full text is in its tooltip and the readout
-const WORDS = { masked: "masked", nan: "not a number" };
+const NO_NUMBER = "not a number";
 
 function short(label) {
   const letters = Array.from(label);
@@ -50,7 +50,7 @@ function limits({ scale, limit, digits }) {
 /** What a cell says, as [text, strong?] pieces. */
 function wordsOf({ data, hidden, values }, [row, column]) {
   const i = row * data.columns.length + column;
-  const value = hidden?.[i] ? WORDS.masked : Number.isNaN(values[i]) ? WORDS.nan : numeral(values[i], 4);
+  const value = hidden?.[i] ? data.hatched : Number.isNaN(values[i]) ? NO_NUMBER : numeral(values[i], 4);
   const name = data.value_names?.[row]?.[column] ?? "";
   const fill = { row: data.rows[row], column: data.columns[column], value, name };
   const pieces = data.describe.split(/\{(row|column|value|name)\}/);

@@ -162,7 +162,7 @@ def hide(page: Page) -> Statements:
     words = prose.words("how likely without this", was, chance(now[was]))
     mask = np.array([at in gone for at in range(1, 17)]).reshape(4, 4)
     describe = "Without patch {name}: {value}"
-    yield grid(effects(n, gone, was), **words, hidden=mask, describe=describe)
+    yield grid(effects(n, gone, was), **words, hidden=mask, describe=describe, hatched="hidden")
     if gone:
         listed = ", ".join(map(str, sorted(gone)))
         yield from prose("hidden it reads", listed, named, chance(now[named]), was, chance(first[was]))

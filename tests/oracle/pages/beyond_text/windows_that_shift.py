@@ -165,6 +165,7 @@ def invert(page: Page) -> Statements:
         scale="positive",
         selected=divmod(patch(page), 14),
         hidden=(changed == 0).reshape(14, 14),
+        hatched=prose.line("exactly as it was"),
         describe="Patch {name}: {value}",
         value_names=[[str(14 * row + column) for column in range(1, 15)] for row in range(14)],
     )
