@@ -53,6 +53,7 @@ ORDER = {
     "beyond_text.a_picture_as_words": "grid_view",
     "beyond_text.windows_that_shift": "window",
     "beyond_text.pictures_from_text": "brush",
+    "beyond_text.pictures_meet_words": "join",
     "beyond_text.what_is_a_token": "token",
 }
 

@@ -1,11 +1,12 @@
-"""Train two towers, for pictures and for words: `python -m training.clip EMOJI.npz EMOJI.tsv --out FOLDER`.
+"""Train two towers, for pictures and for words: `python -m training.clip EMOJI.npz EMOJI.tsv TEXTS… --out FOLDER`.
 
 EMOJI.npz holds image (N,h,w,3), 0 to 255, on white; EMOJI.tsv, in the same order and with a head, columns "name",
 "descriptions" and "keywords" (" | " between them), "held-out description" (keywords, ", " between them) and "split":
 train, val or test. A picture is learned with its descriptions and with one or two of its keywords, never with two of
-those that its held-out description joins. Start the same command again after a kill: it goes on from the last saved
-state. In the end the folder holds the weights, the sizes, the vector of each picture, metrics.json and a card; it
-prints how often a picture is among the five nearest to a text, with standard errors.
+those that its held-out description joins. TEXTS are running English (of a .tsv the first column): training begins with
+vectors of words that they tell. Start the same command again after a kill: it goes on from the last saved state. In the
+end the folder holds the weights, the sizes, each picture, its vector and what is said of it, metrics.json
+and a card; it prints how often a picture is among the five nearest to a text, with standard errors.
 """
 
 import argparse
@@ -22,24 +23,28 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from model.build_beyond_text import build_towers
-from model.families.two_towers import TowersConfig, TwoTowers, contrastive_loss, cosines, parts_of_texts
+from model.families.two_towers import TowersConfig, TwoTowers, contrastive_loss, cosines, parts_of_texts, words_of
 from model.files import checkpoint
+from model.files.load_clip import EMOJI, METRICS, PICTURES, TRAIN, VECTORS
+from training.company import fitted_table, word_vectors
+from training.loop.corpus import read_documents
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe, in_steps
 from training.loop.resumable_run import hardware
 from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 from training.pictures import share
+from training.png import as_png
 
 NAME = "towers"
 CARD = Path(__file__).parent / "cards" / "clip.md"
-METRICS, VECTORS = "metrics.json", "vectors.safetensors"
 BATCH_SIZE, SEED = 128, 1
+VIEWS = 16  # varied copies of a picture whose vectors, with its own, make up the vector that is kept
 NEAREST = 5  # pictures among which the right one is looked for
 TURNED, SCALED, MOVED = 0.2, 0.2, 0.2  # radians; share of the size; share of half a picture: at most, to either side
 SHADE, NOISE = 0.2, 0.1  # how much each colour is weakened, and how strong noise is, at most
 RECIPE = Recipe(
-    steps=15_000,
+    steps=8_000,
     peak_learning_rate=1e-3,
     warmup_steps=500,
     decay_fraction=0.6,
@@ -145,13 +150,17 @@ def learned_from(pictures: Tensor, told: Sequence[Emoji], split: str) -> tuple[T
     return pictures[at], [told[n] for n in at]
 
 
-def train(data: tuple[Tensor, list[Emoji]], out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
+def train(
+    data: tuple[Tensor, list[Emoji]], texts: Sequence[Path], out: Path, recipe: Recipe = RECIPE
+) -> dict[str, Any]:
     """Train and write both. Returns: seconds of their training, by the processor's clock; parameters; steps"""
     torch.manual_seed(SEED)
     config = TowersConfig()
     network = build_towers(config)
+    table = fitted_table(*word_vectors(read_documents(texts), config.d_model), config.n_parts)
+    network.texts.embedding.load_state_dict({"table.weight": table})
     seconds = train_small(
-        network, batches(*learned_from(*data, "train"), config.n_parts), recipe, loss, out / f"{NAME}.pt"
+        network, batches(*learned_from(*data, TRAIN), config.n_parts), recipe, loss, out / f"{NAME}.pt"
     )
     checkpoint.save_weights(out / checkpoint.WEIGHTS, network.state_dict())
     n_parameters = sum(p.numel() for p in network.parameters())
@@ -167,8 +176,11 @@ def found(fits: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def vectors_of(network: TwoTowers, pictures: Tensor) -> Tensor:
-    """The vector of each picture, of length 1 (N,d_shared)."""
-    return nn.functional.normalize(torch.cat([network.pictures(some) for some in pictures.split(200)]), dim=-1)
+    """The vector of each picture, of length 1 (N,d_shared): the mean of its own and of those of varied copies."""
+    generator = torch.Generator().manual_seed(SEED)
+    views = [pictures, *(varied(pictures, generator) for _ in range(VIEWS))]
+    vectors = [torch.cat([network.pictures(some) for some in view.split(200)]) for view in views]
+    return nn.functional.normalize(torch.stack(vectors).sum(0), dim=-1)
 
 
 @torch.inference_mode()
@@ -178,7 +190,7 @@ def measured(network: TwoTowers, config: TowersConfig, pictures: Tensor, told: S
     what chance would find.
     """
     figures = {}
-    for name, split, by_name in (("known", "train", True), ("new words", "train", False), ("unseen", "test", True)):
+    for name, split, by_name in (("known", TRAIN, True), ("new words", TRAIN, False), ("unseen", "test", True)):
         drawn, of = learned_from(pictures, told, split)
         texts = [emoji.name if by_name else ", ".join(emoji.held_out) for emoji in of]
         vectors = torch.cat([network.texts(parts_of_texts([text], config.n_parts)) for text in texts])
@@ -194,13 +206,26 @@ def card(metrics: dict[str, Any]) -> str:
     return text.format(percent=percent, of=metrics["test"], **metrics["training"], **metrics["recipe"])
 
 
+def keep(pictures: Tensor, told: Sequence[Emoji], out: Path) -> None:
+    """Write the pictures as files one behind the other, and where each ends; of each its name, its part, its words."""
+    files = [as_png((255 * picture).round().byte().numpy()) for picture in pictures]
+    ends = torch.tensor([0, *map(len, files)]).cumsum(0)
+    save_file({"files": torch.frombuffer(bytearray(b"".join(files)), dtype=torch.uint8), "ends": ends}, out / PICTURES)
+    lines = ["name\tsplit\twords"]
+    for emoji in told:
+        words = {word for text in (*emoji.descriptions, *emoji.keywords) for word in words_of(text)}
+        lines.append(f"{emoji.name}\t{emoji.split}\t{' '.join(sorted(words))}")
+    (out / EMOJI).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def finish(data: tuple[Tensor, list[Emoji]], out: Path) -> None:
-    """Write the sizes, the vectors, what was measured and the card; print what was measured."""
+    """Write the sizes, the pictures, the vectors, what was measured and the card; print what was measured."""
     config = TowersConfig()
     (out / checkpoint.CONFIG).write_text(json.dumps(dataclasses.asdict(config), indent=2) + "\n")
     network = build_towers(config)
     network.load_state_dict(checkpoint.load_weights(out / checkpoint.WEIGHTS))
     network.eval()
+    keep(*data, out)
     save_file({"vectors": vectors_of(network, data[0]).half()}, out / VECTORS)
     recipe = {name: getattr(RECIPE, name) for name in ("warmup_steps", "decay_fraction", "peak_learning_rate")}
     metrics = {
@@ -220,6 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.clip", description=__doc__)
     parser.add_argument("pictures", type=Path, help="EMOJI.npz, see above")
     parser.add_argument("words", type=Path, help="EMOJI.tsv, see above")
+    parser.add_argument("texts", type=Path, nargs="+", help="TEXTS, see above")
     given = parser.parse_known_args()[0]
 
     def data() -> tuple[Tensor, list[Emoji]]:
@@ -229,7 +255,7 @@ def main() -> None:
         parser,
         [NAME],
         RECIPE.steps,
-        lambda name, out, steps: train(data(), out, in_steps(RECIPE, steps)),
+        lambda name, out, steps: train(data(), given.texts, out, in_steps(RECIPE, steps)),
         lambda out: finish(data(), out),
     )
 

@@ -28,7 +28,11 @@ ODD = [
 ]
 
 # What is typed where no sentence is.
-INSTEAD = {"rule-or-by-heart": "A sum of two numbers", "without-attention": "Six letters a to h, and dots"}
+INSTEAD = {
+    "rule-or-by-heart": "A sum of two numbers",
+    "without-attention": "Six letters a to h, and dots",
+    "pictures-meet-words": "Your words",
+}
 
 # Nothing is typed there; tests/browser/pages/test_own_picture.py draws.
 DRAWN = {"a-picture-as-words", "windows-that-shift", "pictures-from-text"}

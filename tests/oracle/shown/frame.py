@@ -10,6 +10,7 @@ from tests.oracle.language.claims import button, caption, header, info, link, ma
 from tests.oracle.language.page import DEFAULT_SENTENCE, OWN, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded, raw
+from tests.oracle.passes import clip as towers
 from tests.oracle.passes import copying, pictures, sums
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
 from tests.oracle.passes.shipped import n_parameters
@@ -47,6 +48,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "a-picture-as-words": (),
     "windows-that-shift": (),
     "pictures-from-text": (),
+    "pictures-meet-words": (),
     "a-larger-one": (GPT,),
     "without-attention": (),
 }
@@ -69,6 +71,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "a-picture-as-words": ("ViT", ("pictures",)),
     "windows-that-shift": ("Swin", ("swin",)),
     "pictures-from-text": ("a decoder that draws", ("drawing",)),
+    "pictures-meet-words": ("two towers", ("texts", "emoji")),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
 INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
@@ -132,6 +135,8 @@ ALIKE: dict[str, Callable[[], int]] = {
     "sums": lambda: n_of_each(map(sums.weights, sums.SIZES)),
     "pictures": lambda: n_of_each([pictures.weights("vit-8000")]),
     "swin": lambda: n_of_each([pictures.weights("swin-8000")]),
+    "texts": lambda: n_of_each([towers.weights("texts")]),
+    "emoji": lambda: n_of_each([towers.weights("pictures")]),
 }
 
 

@@ -5,13 +5,14 @@ next the picture moves without asking the server. Frames are built from a few me
 bars, curves, matrices, dots, bands, rulers. Every text is text, never taken for HTML.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from model.files.loaded_model import Array
+from ui.components.scene.emoji import Field, Finds
 from ui.components.scene.layers import Tower, Wiring
 from ui.components.scene.rounding import points, rounded
 from ui.components.scene.sheet import Fan, Sheet
@@ -22,7 +23,7 @@ from ui.text import piece
 Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
-_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers", "sheet")
+_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers", "sheet", "emoji")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
 COMPONENT = component("scene", js=CODE, css=STYLES)
@@ -240,7 +241,7 @@ class Dots:
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square | Sheet | Fan
+Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square | Sheet | Fan | Field | Finds
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,7 @@ class Scene:
     press:   what a button beside it says, if it has one; on_press is called when someone presses it
     live:    whether another scene may be made of the same sentence at any moment, as while a model learns
     also:    what else it is made of, beside the sentence: it is made anew when that has changed
+    pictures: addresses of the small pictures that its panels name
     start:   the frame that it opens with; wide: for each place of a row of panels, its share of the width
     """
 
@@ -281,13 +283,15 @@ class Scene:
     on_press: Callable[[], None] | None = None
     live: bool = False
     also: Callable[[], object] = lambda: None
+    pictures: Mapping[str, str] = field(default_factory=dict)
 
     def sent(self) -> dict[str, Any]:
         """For JSON. Raises: ValueError if the frames are not built alike, so that none could move into the next."""
         shapes = {tuple(tuple(type(panel) for panel in row) for row in frame.panels) for frame in self.frames}
         if len(shapes) != 1:
             raise ValueError(f"The frames of “{self.control}” are built in {len(shapes)} ways.")
-        return {
+        pictures = {"pictures": dict(self.pictures)} if self.pictures else {}
+        return pictures | {
             "caption": self.caption,
             "control": self.control,
             "by": self.by,

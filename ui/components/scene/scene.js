@@ -4,7 +4,7 @@ const MOVE_MS = 400; // from one frame to the next
 const REST_MS = 500; // after which the page is told
 const STAY_MS = 1400; // at each frame while it plays
 const LAYERS = { wiring: WIRING, tower: TOWER };
-const PICTURES = { sheet: SHEET, fan: FAN };
+const PICTURES = { sheet: SHEET, fan: FAN, field: FIELD, finds: FINDS };
 const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE, ...LAYERS, ...PICTURES };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let scenes = 0;
@@ -241,7 +241,7 @@ class SceneView {
         if (!panel.width) return;
         const data = rows[r][p];
         panel.pen.begin();
-        MEANS[data.kind].draw(panel.pen, data, panel.width, palette, panel.tallest);
+        MEANS[data.kind].draw(panel.pen, data, panel.width, palette, panel.tallest, this.data.pictures);
         panel.pen.end();
         setAttribute(panel.svg, "aria-label", data.title || this.data.control);
       }),

@@ -1,0 +1,189 @@
+"""Do: both sides of the matrix, a picture's words, classes of one's own, how often it is right."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+
+from experiments.pictures.meeting import nearest, shared_out, word_vectors
+from model.families.two_towers import words_of
+from model.files.load_clip import clip_metrics, emoji, known_words, load_text_tower, picture_vectors
+from model.files.loaded_model import Array
+from model.trace import Trace
+from pages.beyond_text.a_picture_as_words.doing import share
+from pages.beyond_text.pictures_meet_words.scene import (
+    addresses,
+    batch,
+    batch_cosines,
+    learned_stop,
+    temperatures,
+    vectors,
+)
+from ui import engine
+from ui.components.scene import Frame, Scene
+from ui.components.scene import scene as draw_scene
+from ui.components.scene.emoji import Field, Find, Finds
+from ui.controls.address import read_count, write_count
+from ui.controls.control import Choice
+from ui.text import in_markdown, number, piece
+from ui.views.charts.tables import table
+
+TRIAL = Choice("Try", "try", ("Rows and columns", "A picture’s words", "Your own classes", "How often it is right"))
+COLD = "cold"  # in the address: the stop of the temperature, from 0
+PICTURE, CLASSES, MOST_CLASSES, N_WORDS = "picture", "classes", 6, 6
+FIRST_PICTURE, FIRST_CLASSES = "hamster", "animal, food, vehicle, face"
+
+
+def do(trace: Trace) -> None:
+    tried: dict[str, Callable[[], None]] = {
+        "Rows and columns": both_sides,
+        "A picture’s words": words_of_picture,
+        "Your own classes": own_classes,
+        "How often it is right": how_often,
+    }
+    tried[TRIAL.draw()]()
+
+
+def _along_temperatures(
+    caption: str, pictures: Sequence[int], frame: Callable[[str, float], Frame], wide: Sequence[float] = (1,)
+) -> None:
+    frames = [frame(stop, value) for stop, value in temperatures()]
+    shown = Scene(caption, "Temperature", frames, by="slider", wide=wide, pictures=addresses(pictures))
+    opens = learned_stop()
+    at = read_count(COLD, len(frames), opens)
+    draw_scene(shown, key="tried", at=at, on_move=lambda n: write_count(COLD, n, opens))
+
+
+def both_sides() -> None:
+    st.markdown(
+        "**The loss asks both sides.** Each row asks: which picture belongs to this text? Each column asks: which text "
+        "belongs to this picture? Both want the diagonal."
+    )
+    (texts, pictures), cosines = batch(), batch_cosines()
+
+    def frame(stop: str, cold: float) -> Frame:
+        sides = [shared_out(cosines, cold, axis) for axis in (1, 0)]
+        losses = [float(-np.log(np.diag(side)).mean()) for side in sides]
+        names = [str(n) for n in pictures]
+        return Frame(
+            stop,
+            f"Mean of −ln P along the diagonal: {number(losses[0], 3)} by rows, {number(losses[1], 3)} by columns. The "
+            f"loss of this batch is their mean, **{number(sum(losses) / 2, 3)}**.",
+            [
+                [
+                    Field(texts, names, sides[0], "By rows", "each row adds up to 1"),
+                    Field(texts, names, sides[1], "By columns", "each column adds up to 1"),
+                ]
+            ],
+        )
+
+    _along_temperatures("The same cosines, shared out by rows and by columns.", pictures, frame, (1, 1))
+
+
+def _chosen() -> int:
+    """The picture that the visitor takes."""
+    names = [one.name + ("" if one.learned else " (never seen)") for one in emoji()]
+    first = [one.name for one in emoji()].index(FIRST_PICTURE)
+    return names.index(st.selectbox("Picture", names, first, key=PICTURE, bind="query-params"))
+
+
+def words_of_picture() -> None:
+    st.markdown("**Take a picture. Which of all the words it knows are nearest?** Each word is read alone.")
+    n = _chosen()
+    taken = emoji()[n]
+    near = nearest(picture_vectors()[n], engine.run(word_vectors, load_text_tower()), N_WORDS)
+    names = [known_words()[which] for which in near.which]
+    own = [name in taken.words for name in names]
+
+    def frame(stop: str, cold: float) -> Frame:
+        shares = shared_out(near.cosines, cold)
+        finds = [
+            Find(name, float(p), number(float(p), 2), f"cosine {number(float(cosine), 2)}", strong=its)
+            for name, p, cosine, its in zip(names, shares, near.cosines, own, strict=True)
+        ]
+        seen = "It learned this picture with its words" if taken.learned else "It never saw this picture"
+        return Frame(
+            stop,
+            f"**{sum(own)} of {N_WORDS}** are words that people use for “{taken.name}”. {seen}.",
+            [[Finds(finds, "Nearest words", f"bold: used for it; softmax over these {N_WORDS}", str(n))]],
+        )
+
+    _along_temperatures(f"A picture, and the nearest of {len(known_words()):,} words.", [n], frame)
+
+
+def classes() -> tuple[tuple[str, ...], str]:
+    """The classes that are read, and what the visitor should know of them."""
+    typed = str(st.session_state.get(CLASSES, st.query_params.get(CLASSES, FIRST_CLASSES)))[:500]
+    given = [" ".join(one.split()) for one in typed.split(",") if one.strip()]
+    wordless = next((one for one in given if not words_of(one)), None)
+    shown = f"Shown is “{FIRST_CLASSES}”."
+    default = tuple(FIRST_CLASSES.split(", "))
+    if wordless is not None:
+        return default, f"A class needs a word: “{in_markdown(wordless)}” has none. {shown}"
+    if len(set(given)) < 2:
+        return default, f"Sorting needs two classes at least, with a comma between them. {shown}"
+    if len(given) > MOST_CLASSES:
+        return tuple(
+            given[:MOST_CLASSES]
+        ), f"It sorts into {MOST_CLASSES} classes at most: the first of your {len(given)}."
+    return tuple(given), ""
+
+
+def own_classes() -> None:
+    st.markdown(
+        "**Name classes, and it sorts a picture into them.** It was never trained to sort. It takes the class whose "
+        "words lie nearest to the picture: *zero-shot* classification."
+    )
+    n = _chosen()
+    st.text_input(
+        "Classes, with commas between", FIRST_CLASSES, key=CLASSES, bind="query-params", live="300ms", max_chars=500
+    )
+    names, said = classes()
+    if said:
+        st.info(said)
+    cosines: Array = vectors(names) @ picture_vectors()[n]
+    best = int(cosines.argmax())
+
+    def frame(stop: str, cold: float) -> Frame:
+        finds = [
+            Find(name, float(p), number(float(p), 2), f"cosine {number(float(cosine), 2)}", strong=at == best)
+            for at, (name, p, cosine) in enumerate(zip(names, shared_out(cosines, cold), cosines, strict=True))
+        ]
+        sure = shared_out(cosines, cold)[best]
+        return Frame(
+            stop,
+            f"It sorts “{emoji()[n].name}” into **{piece(names[best])}**, {number(float(sure), 2)}.",
+            [[Finds(finds, "Your classes", "softmax over your classes", str(n))]],
+        )
+
+    _along_temperatures("A picture, and classes that you name.", [n], frame)
+
+
+def how_often() -> None:
+    test = clip_metrics()["test"]
+    st.markdown(
+        "**As measured.** How often, in percent, the right picture is among the five nearest to a text, with the "
+        "standard error:"
+    )
+    told = (
+        ("known", "pictures it learned from, by their names"),
+        ("new words", "the same, by words never joined in training"),
+        ("unseen", "pictures it never saw, by their names"),
+    )
+    table(
+        ("text and picture", "found", "by chance", "pictures"),
+        [
+            (words, share(test[name]["found"]), number(100 * test[name]["chance"], 1), f"{test[name]['pictures']:,}")
+            for name, words in told
+        ],
+    )
+    st.markdown(
+        f"The gap between {number(100 * test['known']['found'][0], 0)}% and "
+        f"{number(100 * test['unseen']['found'][0], 0)}% is **overfitting**: it knows its own pictures by heart, and "
+        f"what it knows carries over to others only in part. It had {test['known']['pictures']:,} pictures; CLIP had "
+        "400 million."
+    )
+    st.caption(
+        "Each picture was looked for among those of its own row of the table. One training, with one seed: how much "
+        "another would differ was not measured."
+    )
