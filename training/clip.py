@@ -229,7 +229,7 @@ def finish(data: tuple[Tensor, list[Emoji]], out: Path) -> None:
     save_file({"vectors": vectors_of(network, data[0]).half()}, out / VECTORS)
     recipe = {name: getattr(RECIPE, name) for name in ("warmup_steps", "decay_fraction", "peak_learning_rate")}
     metrics = {
-        "recipe": recipe | {"batch_size": BATCH_SIZE, "seed": SEED, "hardware": hardware()},
+        "recipe": recipe | {"batch_size": BATCH_SIZE, "views": VIEWS, "seed": SEED, "hardware": hardware()},
         "training": json.loads((out / f"{NAME}.json").read_text()),
         "test": measured(network, config, *data),
         "temperature": round(network.temperature.item(), 4),

@@ -1,8 +1,9 @@
 """Two towers: what they learn from, and what is measured of them."""
 
+import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,26 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from safetensors.torch import load_file
 
+from model.build_beyond_text import build_towers
 from model.families.two_towers import TowersConfig, parts_of_texts
+from model.files.checkpoint import CheckpointError
+from model.files.load_clip import (
+    Emoji,
+    clip_metrics,
+    emoji,
+    known_words,
+    load_text_tower,
+    load_towers,
+    picture_file,
+    picture_vectors,
+    temperature,
+    trace_text,
+)
 from training import clip as training
+from training.png import as_png
 
 CAT = training.Emoji(
     "cat face",
@@ -33,11 +50,12 @@ def write_emoji(folder: Path, n: int = 9) -> list[str]:
         split = "test" if at % 3 == 2 else "train"
         lines.append(f'{at}\tname{at} "x\tname{at} | name{at}, one\tone | two{at} | three{at}\tone, two{at}\t{split}')
     (folder / "e.tsv").write_text("\n".join(lines) + "\n")
-    return [str(folder / "e.npz"), str(folder / "e.tsv")]
+    (folder / "t.txt").write_text("\n\n".join(" ".join(f"name{n} w{n} w{n + 1}" for n in range(130)) for _ in range(5)))
+    return [str(folder / name) for name in ("e.npz", "e.tsv", "t.txt")]
 
 
 def test_pictures_and_words_are_read_in_one_order(tmp_path: Path) -> None:
-    pictures, told = training.read_emoji(*map(Path, write_emoji(tmp_path)))
+    pictures, told = training.read_emoji(*map(Path, write_emoji(tmp_path)[:2]))
     assert pictures.shape == (9, 32, 32, 3)
     assert pictures[8].unique().tolist() == pytest.approx([250 / 255])
     assert told[4] == training.Emoji(
@@ -128,13 +146,14 @@ def around(at: torch.Tensor) -> torch.Tensor:
     return torch.stack([torch.cos(at / 15), torch.sin(at / 15)], 1)
 
 
-def test_each_figure_is_of_its_own_pictures_and_texts() -> None:
+def test_each_figure_is_of_its_own_pictures_and_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "VIEWS", 0)  # the shade of a copy is another one
     split = ["train", "train", "test"] * 10
     told = [training.Emoji(f"name{n}", (), (), (f"a{n}", f"b{n}"), split[n]) for n in range(30)]
     drawn = (torch.arange(30.0) / 30)[:, None, None, None].expand(-1, 2, 2, 3)
     known, new = [f"name{n}" for n in range(30)], [f"a{n}, b{n}" for n in range(30)]
     for texts, expected in ((known, (1.0, 0.25, 1.0)), (new, (0.25, 1.0, 0.5))):
-        figures = training.measured(Knows(texts), TowersConfig(), drawn, told)  # type: ignore[arg-type]
+        figures = training.measured(Knows(texts), TowersConfig(n_parts=4096), drawn, told)  # type: ignore[arg-type]
         shares = [of["found"][0] for of in figures.values()]
         assert [*figures] == ["known", "new words", "unseen"]
         assert shares == list(expected)
@@ -151,7 +170,8 @@ def test_the_command_writes_what_it_promises(
     monkeypatch.setattr("sys.argv", ["", *write_emoji(tmp_path), "--out", str(out), "--steps", "2"])
     training.main()
     assert {path.name for path in out.iterdir()} == {
-        *("model.safetensors", "config.json", "vectors.safetensors", "metrics.json", "README.md")
+        *("model.safetensors", "config.json", "vectors.safetensors", "metrics.json", "README.md"),
+        *("pictures.safetensors", "emoji.tsv"),
     }
     kept = json.loads((out / "metrics.json").read_text())
     assert kept["training"]["steps"] == 2
@@ -162,7 +182,56 @@ def test_the_command_writes_what_it_promises(
     assert vectors.shape == (9, 64)
     assert torch.allclose(vectors.norm(dim=1), torch.ones(9), atol=1e-3)
     assert "unseen: 100.0% ± 0.0 (chance 100.0%)" in capsys.readouterr().out
+    assert [Image.open(io.BytesIO(picture_file(n, out))).getpixel((0, 0))[0] for n in (0, 4, 8)] == [0, 125, 250]
+    assert emoji(out)[2] == Emoji('name2 "x', False, frozenset(("name2", "one", "two2", "three2")))
+    assert {"one", "three0"} <= {*known_words(out)}
+    assert "three2" not in known_words(out)
+    read = trace_text(load_text_tower(out), "the name3, One")
+    assert [token.text for token in read.src] == ["name3", "one"]
+    assert temperature(out) == load_towers(out)[0].temperature.item()
+
+
+def test_a_pictures_vector_is_the_mean_over_its_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, drawn = build_towers(TowersConfig(n_parts=9)).eval(), torch.rand(3, 32, 32, 3)
+    monkeypatch.setattr(training, "VIEWS", 2)
+    shades = iter((0.5, 0.0))
+    monkeypatch.setattr(training, "varied", lambda pictures, generator: next(shades) * pictures)
+    with torch.no_grad():
+        views = network.pictures(drawn) + network.pictures(0.5 * drawn) + network.pictures(0 * drawn)
+    mean = views / views.norm(dim=1, keepdim=True)
+    assert torch.allclose(training.vectors_of(network, drawn), mean, atol=1e-6)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 99))
+def test_a_png_is_the_picture_as_it_was(high: int, wide: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).integers(0, 256, (high, wide, 3), np.uint8)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(as_png(drawn)))), drawn)
+
+
+@pytest.mark.parametrize(
+    ("file", "read"),
+    [
+        ("config.json", load_towers),
+        ("emoji.tsv", emoji),
+        ("vectors.safetensors", picture_vectors),
+        ("metrics.json", clip_metrics),
+        ("pictures.safetensors", lambda folder: picture_file(0, folder)),
+    ],
+)
+def test_a_file_that_is_missing_is_named(file: str, read: Callable[[Path], object], tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=file.replace(".", r"\.")):
+        read(tmp_path)
+
+
+def test_the_shipped_vectors_are_those_of_the_shipped_pictures() -> None:
+    files = [Image.open(io.BytesIO(picture_file(n))) for n in (0, 700, len(emoji()) - 1)]
+    drawn = torch.stack([torch.from_numpy(np.array(file)) for file in files]).float() / 255
+    with torch.no_grad():
+        own = torch.nn.functional.normalize(load_towers()[0].pictures(drawn), dim=-1).numpy()
+    cosines = picture_vectors() @ own.T
+    assert len(picture_vectors()) == len(emoji())
+    assert cosines.argmax(0).tolist() == [0, 700, len(emoji()) - 1]
 
 
 def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:
-    assert (training.RECIPE.steps, training.BATCH_SIZE, training.NEAREST) == (15_000, 128, 5)
+    assert (training.RECIPE.steps, training.BATCH_SIZE, training.NEAREST, training.VIEWS) == (8_000, 128, 5, 16)

@@ -12,7 +12,7 @@ from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
-from training import drawing, pictures
+from training import clip, drawing, pictures
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
 from training.loop.blanks_again import KEPT as AGAIN
@@ -129,6 +129,23 @@ def test_the_readme_tells_how_well_it_draws_and_answers() -> None:
     assert kept["test"]["answered"][0] >= 0.95
     assert (folder / "README.md").read_text(encoding="utf-8") == drawing.card(kept)
     assert sum(file.stat().st_size for file in folder.iterdir()) < 1_000_000
+
+
+def test_the_readme_tells_how_well_pictures_and_words_meet() -> None:
+    folder = MODELS / "clip"
+    kept = json.loads((folder / "metrics.json").read_text())
+    test, readme = kept["test"], (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    told = ", ".join(
+        f"{100 * test[name]['found'][0]:.1f} ± {100 * test[name]['found'][1]:.1f}%"
+        for name in ("known", "new words", "unseen")
+    )
+    assert f"| {told} |" in readme, told
+    assert test["new words"]["found"][0] >= 0.5
+    assert test["unseen"]["found"][0] >= 0.25 or "bar 25%: missed" in readme
+    assert (folder / "README.md").read_text(encoding="utf-8") == clip.card(kept)
+    notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
+    assert all(of in notice for of in ("Twemoji", "unicode-emoji-json", "emojibase-data", "emojilib"))
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 9_000_000
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])

@@ -15,6 +15,7 @@ from model.families.two_towers import (
     MOST_WORDS,
     TowersConfig,
     TwoTowers,
+    all_words,
     contrastive_loss,
     parts_of,
     parts_of_texts,
@@ -35,9 +36,15 @@ def stirred() -> TwoTowers:
     return model.eval()
 
 
-def test_a_text_is_cut_into_small_words_without_marks() -> None:
-    assert words_of("A Cat's face — naïve, 3rd!") == ["a", "cat", "s", "face", "naive", "3rd"]
-    assert words_of("a_b 🙂 ...") == ["a", "b"]
+def test_a_text_is_cut_into_words_in_small_letters_without_marks() -> None:
+    assert all_words("A Cat's face — naïve, 3rd!") == ["a", "cat", "s", "face", "naive", "3rd"]
+    assert all_words("a_b 🙂 ...") == ["a", "b"]
+
+
+def test_small_words_are_read_only_if_there_are_no_others() -> None:
+    assert words_of("A cake WITH the candles") == ["cake", "candles"]
+    assert words_of("to the") == ["to", "the"]
+    assert words_of(f"the {'and ' * 20}{'cat ' * 20}") == ["cat"] * MOST_WORDS
 
 
 @given(st.text(max_size=200))
