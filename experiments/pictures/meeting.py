@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from model.families.two_towers import parts_of_texts
-from model.files.load_clip import LoadedTexts, known_words, picture_vectors
+from model.files.load_clip import LoadedTexts, picture_vectors
 from model.files.loaded_model import Array
 
 
@@ -25,11 +25,6 @@ def text_vectors(loaded: LoadedTexts, texts: tuple[str, ...]) -> Array:
     parts = parts_of_texts(texts, loaded.config.n_parts).to(loaded.device.torch)
     vectors = torch.nn.functional.normalize(loaded.model(parts), dim=-1)
     return np.asarray(vectors.cpu().numpy())
-
-
-def word_vectors(loaded: LoadedTexts) -> Array:
-    """Those of all words of training, each read alone (N,d_shared)."""
-    return text_vectors(loaded, known_words())
 
 
 def nearest(vector: Array, others: Array, n: int) -> Nearest:

@@ -3,6 +3,7 @@
 import csv
 import functools
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -107,9 +108,13 @@ def emoji(folder: Path = FOLDER) -> tuple[Emoji, ...]:
 
 
 @functools.cache
-def known_words(folder: Path = FOLDER) -> tuple[str, ...]:
-    """Every word of a text of training, from a to z. Raises: CheckpointError, naming the file and the repair"""
-    return tuple(sorted(frozenset().union(*(one.words for one in emoji(folder) if one.learned))))
+def known_words(often: int = 1, folder: Path = FOLDER) -> tuple[str, ...]:
+    """Every word that was learned with at least so many pictures, from a to z.
+
+    Raises: CheckpointError, naming the file and the repair
+    """
+    counts = Counter(word for one in emoji(folder) if one.learned for word in one.words)
+    return tuple(sorted(word for word, n in counts.items() if n >= often))
 
 
 @functools.cache

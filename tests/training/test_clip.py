@@ -184,8 +184,9 @@ def test_the_command_writes_what_it_promises(
     assert "unseen: 100.0% ± 0.0 (chance 100.0%)" in capsys.readouterr().out
     assert [Image.open(io.BytesIO(picture_file(n, out))).getpixel((0, 0))[0] for n in (0, 4, 8)] == [0, 125, 250]
     assert emoji(out)[2] == Emoji('name2 "x', False, frozenset(("name2", "one", "two2", "three2")))
-    assert {"one", "three0"} <= {*known_words(out)}
-    assert "three2" not in known_words(out)
+    assert {"one", "three0"} <= {*known_words(1, out)}
+    assert known_words(6, out) == ("one",)
+    assert "three2" not in known_words(1, out)
     read = trace_text(load_text_tower(out), "the name3, One")
     assert [token.text for token in read.src] == ["name3", "one"]
     assert temperature(out) == load_towers(out)[0].temperature.item()

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.pictures.meeting import nearest, shared_out, word_vectors
+from experiments.pictures.meeting import nearest, shared_out
 from model.families.two_towers import words_of
-from model.files.load_clip import clip_metrics, emoji, known_words, load_text_tower, picture_vectors
+from model.files.load_clip import clip_metrics, emoji, known_words, picture_vectors
 from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.beyond_text.a_picture_as_words.doing import share
@@ -15,11 +15,11 @@ from pages.beyond_text.pictures_meet_words.scene import (
     addresses,
     batch,
     batch_cosines,
+    label,
     learned_stop,
     temperatures,
     vectors,
 )
-from ui import engine
 from ui.components.scene import Frame, Scene
 from ui.components.scene import scene as draw_scene
 from ui.components.scene.emoji import Field, Find, Finds
@@ -30,7 +30,9 @@ from ui.views.charts.tables import table
 
 TRIAL = Choice("Try", "try", ("Rows and columns", "A picture’s words", "Your own classes", "How often it is right"))
 COLD = "cold"  # in the address: the stop of the temperature, from 0
-PICTURE, CLASSES, MOST_CLASSES, N_WORDS = "picture", "classes", 6, 6
+PICTURE, CLASSES = "picture", "classes"
+MOST_CLASSES, N_WORDS, OFTEN = 6, 6, 3  # OFTEN: learned pictures that a word must have been met with
+Says = Callable[[str], str]
 FIRST_PICTURE, FIRST_CLASSES = "hamster", "animal, food, vehicle, face"
 
 
@@ -60,19 +62,19 @@ def both_sides() -> None:
         "belongs to this picture? Both want the diagonal."
     )
     (texts, pictures), cosines = batch(), batch_cosines()
+    rows, names = [label(text) for text in texts], [str(n) for n in pictures]
 
     def frame(stop: str, cold: float) -> Frame:
         sides = [shared_out(cosines, cold, axis) for axis in (1, 0)]
         losses = [float(-np.log(np.diag(side)).mean()) for side in sides]
-        names = [str(n) for n in pictures]
         return Frame(
             stop,
             f"Mean of −ln P along the diagonal: {number(losses[0], 3)} by rows, {number(losses[1], 3)} by columns. The "
             f"loss of this batch is their mean, **{number(sum(losses) / 2, 3)}**.",
             [
                 [
-                    Field(texts, names, sides[0], "By rows", "each row adds up to 1"),
-                    Field(texts, names, sides[1], "By columns", "each column adds up to 1"),
+                    Field(rows, names, sides[0], "By rows", "each row adds up to 1"),
+                    Field(rows, names, sides[1], "By columns", "each column adds up to 1"),
                 ]
             ],
         )
@@ -87,28 +89,44 @@ def _chosen() -> int:
     return names.index(st.selectbox("Picture", names, first, key=PICTURE, bind="query-params"))
 
 
-def words_of_picture() -> None:
-    st.markdown("**Take a picture. Which of all the words it knows are nearest?** Each word is read alone.")
-    n = _chosen()
-    taken = emoji()[n]
-    near = nearest(picture_vectors()[n], engine.run(word_vectors, load_text_tower()), N_WORDS)
-    names = [known_words()[which] for which in near.which]
-    own = [name in taken.words for name in names]
+def _compared(
+    n: int, caption: str, finds: Sequence[tuple[str, float, bool]], panel: tuple[str, str], says: Says
+) -> None:
+    """A picture beside what it was compared with: of each its name, its cosine, and whether it is spoken of.
+
+    panel: its title and note; says: the answer, given the largest share
+    """
+    cosines = np.array([cosine for _, cosine, _ in finds])
 
     def frame(stop: str, cold: float) -> Frame:
-        shares = shared_out(near.cosines, cold)
-        finds = [
-            Find(name, float(p), number(float(p), 2), f"cosine {number(float(cosine), 2)}", strong=its)
-            for name, p, cosine, its in zip(names, shares, near.cosines, own, strict=True)
+        shares = shared_out(cosines, cold).tolist()
+        bars = [
+            Find(name, share, number(share, 2), f"cosine {number(cosine, 2)}", strong=strong)
+            for (name, cosine, strong), share in zip(finds, shares, strict=True)
         ]
-        seen = "It learned this picture with its words" if taken.learned else "It never saw this picture"
-        return Frame(
-            stop,
-            f"**{sum(own)} of {N_WORDS}** are words that people use for “{taken.name}”. {seen}.",
-            [[Finds(finds, "Nearest words", f"bold: used for it; softmax over these {N_WORDS}", str(n))]],
-        )
+        return Frame(stop, says(number(max(shares), 2)), [[Finds(bars, *panel, str(n))]])
 
-    _along_temperatures(f"A picture, and the nearest of {len(known_words()):,} words.", [n], frame)
+    _along_temperatures(caption, [n], frame)
+
+
+def words_of_picture() -> None:
+    st.markdown(
+        f"**Take a picture. Which words are nearest?** Of all that it learned with at least {OFTEN} pictures, each "
+        "read alone."
+    )
+    n = _chosen()
+    taken, known = emoji()[n], known_words(OFTEN)
+    near = nearest(picture_vectors()[n], vectors(known), N_WORDS)
+    names = [known[which] for which in near.which]
+    own = [name in taken.words for name in names]
+    seen = "It learned this picture with its words." if taken.learned else "It never saw this picture."
+    _compared(
+        n,
+        f"A picture, and the nearest of {len(known):,} words.",
+        [*zip(names, near.cosines.tolist(), own, strict=True)],
+        ("Nearest words", f"bold: used for it; softmax over these {N_WORDS}"),
+        lambda sure: f"**{sum(own)} of {N_WORDS}** are words that people use for “{taken.name}”. {seen}",
+    )
 
 
 def classes() -> tuple[tuple[str, ...], str]:
@@ -135,28 +153,19 @@ def own_classes() -> None:
         "words lie nearest to the picture: *zero-shot* classification."
     )
     n = _chosen()
-    st.text_input(
-        "Classes, with commas between", FIRST_CLASSES, key=CLASSES, bind="query-params", live="300ms", max_chars=500
-    )
+    st.text_input("Classes, with commas between", FIRST_CLASSES, key=CLASSES, bind="query-params", live="300ms")
     names, said = classes()
     if said:
         st.info(said)
     cosines: Array = vectors(names) @ picture_vectors()[n]
     best = int(cosines.argmax())
-
-    def frame(stop: str, cold: float) -> Frame:
-        finds = [
-            Find(name, float(p), number(float(p), 2), f"cosine {number(float(cosine), 2)}", strong=at == best)
-            for at, (name, p, cosine) in enumerate(zip(names, shared_out(cosines, cold), cosines, strict=True))
-        ]
-        sure = shared_out(cosines, cold)[best]
-        return Frame(
-            stop,
-            f"It sorts “{emoji()[n].name}” into **{piece(names[best])}**, {number(float(sure), 2)}.",
-            [[Finds(finds, "Your classes", "softmax over your classes", str(n))]],
-        )
-
-    _along_temperatures("A picture, and classes that you name.", [n], frame)
+    _compared(
+        n,
+        "A picture, and classes that you name.",
+        [(name, float(cosine), at == best) for at, (name, cosine) in enumerate(zip(names, cosines, strict=True))],
+        ("Your classes", "softmax over your classes"),
+        lambda sure: f"It sorts “{emoji()[n].name}” into **{piece(names[best])}**, {sure}.",
+    )
 
 
 def how_often() -> None:

@@ -63,7 +63,7 @@ def see(trace: Trace) -> Shown:
         f"{read.model.anatomy.attention('encoder', layer).path}.weights",
         Caption(
             f"Weights of layer {layer + 1}, head {head + 1}",
-            "A row says where one of your words looks. The mean of all words is the text’s vector.",
+            "A row says where one of your words looks. The mean of all rows, times a matrix, is the text’s vector.",
         ),
         head=head,
     )
@@ -98,12 +98,12 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "warm",
-            f"Temperature 1: cosines lie between −1 and 1, and e to their power shares out. How much of a row of {n} "
-            "does the diagonal get here, on average?",
+            "Pull the temperature up to 1. What probability do the texts of the matrix above then give to their own "
+            "pictures, on average?",
             ("less than 0.5", "more than 0.5"),
             frozenset({int(warm > 0.5)}),
             f"{number(warm, 2)}. At temperature 1 no share can be more than e² ≈ 7.4 times another one of its row.",
-            wrong={int(warm < 0.5): "Pull the slider of the first picture to 1."},
+            wrong={int(warm <= 0.5): "Pull the slider of the first picture to 1, and add up the framed numbers."},
         ),
         Question(
             "unseen",

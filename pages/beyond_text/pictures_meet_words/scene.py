@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -24,7 +25,7 @@ from ui.components.scene.emoji import Field, Find, Finds
 from ui.text import in_markdown, number
 
 KEY, FIRST = "words", "a cake with candles"
-MOST_CHARACTERS = 5000
+MOST_CHARACTERS, MOST_SHOWN = 20_000, 40
 N_NEAREST, N_NAMED = 5, 3  # pictures that are found; unknown words that are named
 # Five texts that no picture was learned with, and the picture of each.
 OTHERS = (
@@ -48,7 +49,7 @@ def words() -> str:
 
 
 def words_box() -> None:
-    st.text_input("Your words", FIRST, key=KEY, bind="query-params", live="300ms", max_chars=MOST_CHARACTERS)
+    st.text_input("Your words", FIRST, key=KEY, bind="query-params", live="300ms")
     if said := notice(typed()):
         st.info(said)
 
@@ -117,9 +118,13 @@ def note_of(n: int, cosine: float) -> str:
     return f"cosine {number(cosine, 2)}{'' if emoji()[n].learned else ', never seen'}"
 
 
+def label(text: str) -> str:
+    """A text in as many signs as the field has room for."""
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+
+
 def scene(trace: Trace) -> Scene:
-    _, pictures = batch()
-    return Scene(
+    shown = Scene(
         f"CLIP: pictures and words as vectors in one space. Left: each text shares itself out among six pictures. "
         f"Right: the five of {len(emoji()):,} pictures that are nearest to your words.",
         "Temperature",
@@ -129,8 +134,8 @@ def scene(trace: Trace) -> Scene:
         wide=(1.35, 1),
         plays=True,
         also=words,
-        pictures=addresses({*pictures, *found(words()).which}),
     )
+    return replace(shown, pictures=addresses({*batch()[1], *found(words()).which}))
 
 
 def scene_frame(stop: str, cold: float) -> Frame:
@@ -138,7 +143,7 @@ def scene_frame(stop: str, cold: float) -> Frame:
     shares, near = shared_out(batch_cosines(), cold), found(words())
     others = float(np.diag(shares)[1:].mean())
     field = Field(
-        texts,
+        [label(text) for text in texts],
         [str(n) for n in pictures],
         shares,
         "Softmax over each row: each text asks all six pictures",

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.pictures.meeting import nearest, of_batch, shared_out, text_vectors, word_vectors
+from experiments.pictures.meeting import nearest, of_batch, shared_out, text_vectors
 from model.files.load_clip import emoji, known_words, load_text_tower, picture_vectors, temperature
 
 
@@ -47,7 +47,7 @@ def test_it_knows_its_own_pictures_by_their_names_and_their_words() -> None:
     vectors = text_vectors(load_text_tower(), tuple(emoji()[n].name for n in learned))
     found = [n in nearest(vector, picture_vectors(), 5).which for n, vector in zip(learned, vectors, strict=True)]
     assert np.mean(found) > 0.7
-    words = word_vectors(load_text_tower())
+    words = text_vectors(load_text_tower(), known_words())
     assert words.shape == (len(known_words()), picture_vectors().shape[1])
     first = [nearest(picture_vectors()[n], words, 1).which[0] for n in learned]
     own = [known_words()[word] in emoji()[n].words for n, word in zip(learned, first, strict=True)]

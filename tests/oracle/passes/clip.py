@@ -40,8 +40,9 @@ def emoji() -> tuple[Emoji, ...]:
 
 
 @functools.cache
-def known_words() -> tuple[str, ...]:
-    return tuple(sorted({word for one in emoji() if one.learned for word in one.words}))
+def known_words(often: int = 1) -> tuple[str, ...]:
+    met = sorted(word for one in emoji() if one.learned for word in one.words)
+    return tuple(dict.fromkeys(word for n, word in enumerate(met) if met[n : n + often] == [word] * often))
 
 
 @functools.cache
@@ -113,8 +114,8 @@ def texts(*many: str) -> Array:
 
 
 @functools.cache
-def of_known_words() -> Array:
-    return np.stack([Read(word).vector for word in known_words()])
+def of_known_words(often: int) -> Array:
+    return np.stack([Read(word).vector for word in known_words(often)])
 
 
 def nearest(vector: Array, others: Array, n: int) -> tuple[list[int], Array]:

@@ -53,7 +53,7 @@ STATES = addresses(
 
 
 def typed(page: Page) -> str:
-    return page.state.get("words", FIRST)[:5000].strip()
+    return page.state.get("words", FIRST)[:20000].strip()
 
 
 def read(page: Page) -> str:
@@ -120,7 +120,11 @@ def opens() -> int:
 
 
 def field(texts: Sequence[str], pictures: Sequence[int], shares: np.ndarray, **words: str) -> dict[str, Any]:
-    told = {"kind": "field", "texts": [visible(text) for text in texts], "pictures": [str(n) for n in pictures]}
+    told = {
+        "kind": "field",
+        "texts": [visible(text if len(text) < 41 else text[:39] + "…") for text in texts],
+        "pictures": [str(n) for n in pictures],
+    }
     return told | {"shares": [[near(one) for one in row] for row in shares]} | words
 
 
@@ -228,24 +232,34 @@ def take(page: Page) -> Statements:
     yield claims.select("Picture", names, names[at])
 
 
+def compared(
+    page: Page, caption: str, panel: str, rows: Sequence[tuple[str, float, bool]], says: Callable[[str], str]
+) -> Statements:
+    """rows: name, cosine, whether it is spoken of; says: the answer, given the largest share"""
+    _, n = picture(page)
+
+    def frame(stop: str, cold: float) -> dict[str, Any]:
+        shares = over(np.array([cosine for _, cosine, _ in rows]), cold)
+        told = [
+            (name, p, prose.line("seen", number(cosine, 2)), "", strong)
+            for (name, cosine, strong), p in zip(rows, shares, strict=True)
+        ]
+        return screen.frame(stop, says(number(shares.max(), 2)), [finds(told, str(n), **prose.words(panel))])
+
+    yield from tried(page, caption, [n], frame)
+
+
 def words_of_picture(page: Page) -> Statements:
     yield from prose("take a picture which")
     yield from take(page)
     _, n = picture(page)
-    taken = clip.emoji()[n]
-    which, cosines = clip.nearest(clip.vectors()[n], clip.of_known_words(), 6)
-    names = [clip.known_words()[at] for at in which]
-
-    def frame(stop: str, cold: float) -> dict[str, Any]:
-        rows = [
-            (name, p, prose.line("seen", number(cosine, 2)), "", name in taken.words)
-            for name, p, cosine in zip(names, over(cosines, cold), cosines, strict=True)
-        ]
-        lived = prose.line("it learned this" if taken.learned else "it never saw this")
-        says = prose.line("of are words that", sum(name in taken.words for name in names), taken.name, lived)
-        return screen.frame(stop, says, [finds(rows, str(n), **prose.words("nearest words"))])
-
-    yield from tried(page, prose.line("a picture and the", f"{len(clip.known_words()):,}"), [n], frame)
+    taken, known = clip.emoji()[n], clip.known_words(3)
+    which, cosines = clip.nearest(clip.vectors()[n], clip.of_known_words(3), 6)
+    rows = [(known[at], cosine, known[at] in taken.words) for at, cosine in zip(which, cosines, strict=True)]
+    lived = prose.line("it learned this" if taken.learned else "it never saw this")
+    says = prose.line("of are words that", sum(strong for *_, strong in rows), taken.name, lived)
+    caption = prose.line("a picture and the", f"{len(known):,}")
+    yield from compared(page, caption, "nearest words", rows, lambda sure: says)
 
 
 def classes(page: Page) -> tuple[list[str], str]:
@@ -268,17 +282,10 @@ def own_classes(page: Page) -> Statements:
         yield claims.info(fault)
     cosines = clip.texts(*names) @ clip.vectors()[n]
     best = int(cosines.argmax())
-
-    def frame(stop: str, cold: float) -> dict[str, Any]:
-        shares = over(cosines, cold)
-        rows = [
-            (name, p, prose.line("seen", number(cosine, 2)), "", at == best)
-            for at, (name, p, cosine) in enumerate(zip(names, shares, cosines, strict=True))
-        ]
-        says = prose.line("it sorts into", clip.emoji()[n].name, visible(names[best]), number(shares[best], 2))
-        return screen.frame(stop, says, [finds(rows, str(n), **prose.words("your classes"))])
-
-    yield from tried(page, prose.line("a picture and classes"), [n], frame)
+    rows = [(name, cosine, at == best) for at, (name, cosine) in enumerate(zip(names, cosines, strict=True))]
+    told = clip.emoji()[n].name, visible(names[best])
+    caption = prose.line("a picture and classes")
+    yield from compared(page, caption, "your classes", rows, lambda sure: prose.line("it sorts into", *told, sure))
 
 
 def how_often(page: Page) -> Statements:
