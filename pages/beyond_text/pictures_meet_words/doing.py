@@ -33,7 +33,7 @@ COLD = "cold"  # in the address: the stop of the temperature, from 0
 PICTURE, CLASSES = "picture", "classes"
 MOST_CLASSES, N_WORDS, OFTEN = 6, 6, 3  # OFTEN: learned pictures that a word must have been met with
 Says = Callable[[str], str]
-FIRST_PICTURE, FIRST_CLASSES = "hamster", "animal, food, vehicle, face"
+FIRST_PICTURE, FIRST_CLASSES = "station", "animal, food, vehicle, face"
 
 
 def do(trace: Trace) -> None:
@@ -193,6 +193,7 @@ def how_often() -> None:
         "400 million."
     )
     st.caption(
-        "Each picture was looked for among those of its own row of the table. One training, with one seed: how much "
-        "another would differ was not measured."
+        "Each picture was looked for among those of its own row of the table. It learned names and keywords, not "
+        "sentences: how it does with sentences was not measured. One training, with one seed: how much another would "
+        "differ was not measured."
     )

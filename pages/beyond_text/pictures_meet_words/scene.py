@@ -24,17 +24,17 @@ from ui.components.scene import Frame, Scene
 from ui.components.scene.emoji import Field, Find, Finds
 from ui.text import in_markdown, number
 
-KEY, FIRST = "words", "a cake with candles"
+KEY, FIRST = "words", "a fast red car"
 MOST_CHARACTERS, MOST_SHOWN = 20_000, 40
 N_NEAREST, N_NAMED = 5, 3  # pictures that are found; unknown words that are named
-# Five texts that no picture was learned with, and the picture of each.
+# Texts beside the visitor’s, and the picture of each; the last is for who finds one of those before it.
 OTHERS = (
-    ("my loyal pet", "dog face"),
-    ("it flies to the moon", "rocket"),
-    ("for a rainy day", "umbrella"),
-    ("it makes music with strings", "guitar"),
-    ("a hot slice to eat", "pizza"),
-    ("a king wears it", "crown"),
+    ("the puppy", "dog face"),
+    ("a red fruit", "red apple"),
+    ("a cold winter day", "snowman"),
+    ("the king and queen", "crown"),
+    ("a present for you", "wrapped gift"),
+    ("hot coffee", "hot beverage"),
 )
 STOPS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 

@@ -30,19 +30,19 @@ from tests.oracle.shown.frame import INSTEAD
 
 prose = Prose("pictures_meet_words")
 
-FIRST, FIRST_CLASSES, FIRST_PICTURE = "a cake with candles", "animal, food, vehicle, face", "hamster"
+FIRST, FIRST_CLASSES, FIRST_PICTURE = "a fast red car", "animal, food, vehicle, face", "station"
 TRY = Choice("Try", "try", ("Rows and columns", "A picture’s words", "Your own classes", "How often it is right"))
 OTHERS = (
-    ("my loyal pet", "dog face"),
-    ("it flies to the moon", "rocket"),
-    ("for a rainy day", "umbrella"),
-    ("it makes music with strings", "guitar"),
-    ("a hot slice to eat", "pizza"),
-    ("a king wears it", "crown"),
+    ("the puppy", "dog face"),
+    ("a red fruit", "red apple"),
+    ("a cold winter day", "snowman"),
+    ("the king and queen", "crown"),
+    ("a present for you", "wrapped gift"),
+    ("hot coffee", "hot beverage"),
 )
 STATES = addresses(
     "",
-    "words=pizza&stop=1&try=A picture’s words&picture=pizza&cold=0&cell=0.0&map=1.4",
+    "words=the PUPPY&stop=1&try=A picture’s words&picture=pizza&cold=0&cell=0.0&map=1.4",
     "words=Zorgle the gröbfant, blorbing* splonks of\tkwyx&stop=99&try=Your own classes&classes=dog, 🙂&map=9.9",
     "words=🙂 !!&try=Your own classes&classes=a *sweet* thing,b,c,d,e,f,g&cold=3&picture=donkey (never seen)",
     f"words={'red hot ' * 250}&try=How often it is right&cell=2.3&map=1.2",
