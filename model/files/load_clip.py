@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model.anatomy.describe import anatomy_of
 from model.build_beyond_text import build_towers
-from model.families.pictures import PictureConfig, VisionTransformer
+from model.families.pictures import PictureConfig
 from model.families.two_towers import TextTower, TowersConfig, TwoTowers, parts_of_texts, words_of
 from model.files import checkpoint
 from model.files.device import pick_device
@@ -31,7 +31,6 @@ FOLDER = MODELS / NAME
 VECTORS, PICTURES, EMOJI, METRICS = "vectors.safetensors", "pictures.safetensors", "emoji.tsv", "metrics.json"
 TRAIN = "train"  # the part that the towers learned from
 LoadedTexts = LoadedModel[TextTower, TowersConfig]
-LoadedPictures = LoadedModel[VisionTransformer, TowersConfig]
 TextTrace = Trace[TextTower, TowersConfig]
 
 
@@ -73,18 +72,8 @@ def load_text_tower(folder: Path = FOLDER) -> LoadedTexts:
     """
     network, config = load_towers(folder)
     return LoadedModel(
-        f"{NAME}-texts", config, network.texts, checkpoint.load_tokenizer(), pick_device(), About(NAME),
+        NAME, config, network.texts, checkpoint.load_tokenizer(), pick_device(), About(NAME),
         anatomy_of(network.texts),
-    )  # fmt: skip
-
-
-@functools.cache
-def load_picture_tower(folder: Path = FOLDER) -> LoadedPictures:
-    """The tower that reads pictures, alone. Otherwise as `load_text_tower`."""
-    network, config = load_towers(folder)
-    return LoadedModel(
-        f"{NAME}-pictures", config, network.pictures, checkpoint.load_tokenizer(), pick_device(), About(NAME),
-        anatomy_of(network.pictures),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from experiments.pictures.meeting import shared_out
 from model.families.two_towers import MOST_WORDS, TextTower, TwoTowers, contrastive_loss, words_of
-from model.files.load_clip import clip_metrics, load_picture_tower, load_text_tower, trace_text
+from model.files.load_clip import clip_metrics, load_text_tower, trace_text
 from model.trace import Trace
 from pages.beyond_text.pictures_meet_words.doing import do
 from pages.beyond_text.pictures_meet_words.scene import batch, batch_cosines, scene, words, words_box
@@ -40,7 +40,8 @@ def idea(trace: Trace) -> None:
         "differences decide. Ours reads pictures of 32 × 32 pixels, in patches of 8 × 8, and up to "
         f"{MOST_WORDS} words. Small words such as “a” and “with” are skipped: they say nothing of a picture. Before "
         "training, words got vectors from books and other texts: those that stand near the same words lie together. "
-        "Pictures: Twemoji, Copyright Twitter, Inc and other contributors, CC BY 4.0."
+        "The vector of a picture was computed once: the mean of its own and of those of 16 copies, a little turned, "
+        "moved and shaded. Pictures: Twemoji, Copyright Twitter, Inc and other contributors, CC BY 4.0."
     )
 
 
@@ -136,7 +137,7 @@ LESSON = Lesson(
     code=(words_of, TextTower, TwoTowers, contrastive_loss),
     on_map=OnMap(
         readers=(),
-        pictured=("two towers", lambda: [load_text_tower(), load_picture_tower()]),
+        pictured=("text tower", lambda: [load_text_tower()]),
         instead=words_box,
         scene=scene,
     ),

