@@ -31,7 +31,7 @@ ODD = [
 INSTEAD = {
     "rule-or-by-heart": "A sum of two numbers",
     "without-attention": "Six letters a to h, and dots",
-    "pictures-meet-words": "Your words",
+    "pictures-meet-words": "Type any words",
 }
 
 # Nothing is typed there; tests/browser/pages/test_own_picture.py draws.
