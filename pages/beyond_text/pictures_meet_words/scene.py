@@ -49,7 +49,7 @@ def words() -> str:
 
 
 def words_box() -> None:
-    st.text_input("Your words", FIRST, key=KEY, bind="query-params", live="300ms")
+    st.text_input("Type any words", FIRST, key=KEY, bind="query-params", live="300ms")
     if said := notice(typed()):
         st.info(said)
 

@@ -31,7 +31,7 @@ ODD = [
 INSTEAD = {
     "rule-or-by-heart": "A sum of two numbers",
     "without-attention": "Six letters a to h, and dots",
-    "pictures-meet-words": "Your words",
+    "pictures-meet-words": "Type any words",
     "sound-in-strips": "Digits, up to 5",
 }
 

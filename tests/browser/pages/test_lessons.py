@@ -127,7 +127,7 @@ def has_all_that_matters_on_the_first_screen(page: Page, lesson: Lesson) -> None
         expect(page.locator(".st-key-opening canvas").first).to_be_in_viewport(ratio=1)
         expect(page.locator(".st-key-opening").get_by_role("button", name="Play", exact=True)).to_be_in_viewport()
         return
-    scene = page.locator(".scene")
+    scene = page.locator(".scene").first  # Do may have others
     expect(scene).to_be_in_viewport(ratio=0.99)
     expect(scene.locator("input, button").first).to_be_visible()
     caption = (scene.locator(".caption").text_content() or "").lower()

@@ -78,7 +78,7 @@ def said(page: Page) -> str:
 
 
 def asks(page: Page) -> Statements:
-    yield claims.text_box("Your words", page.state.get("words", FIRST))
+    yield claims.text_box("Type any words", page.state.get("words", FIRST))
     if said(page):
         yield claims.info(said(page))
 
