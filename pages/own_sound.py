@@ -30,13 +30,19 @@ NEAR = ("localhost", "127.0.0.1", "::1")  # where browsers record without https
 @dataclass(frozen=True)
 class Own:
     """A wave (n) at 8 kHz, from −1 to 1; said: the digits in it, if they are known; kind: one of KINDS; seconds: how
-    long it was before it was cut
+    long it was before it was cut; first: the first of those digits alone, as a wave
     """
 
     wave: Array
     said: tuple[int, ...] | None = None
     kind: str = VOICE_SAYS
     seconds: float = 0.0
+    first: Array | None = None
+
+    @property
+    def one(self) -> Array:
+        """What a reader of one digit gets."""
+        return self.wave if self.first is None else self.first
 
     def key(self) -> bytes:
         return self.wave.tobytes()
@@ -69,7 +75,8 @@ def own() -> Own:
         return Own(glide(RATE).astype(np.float32), kind=TONE)
     if isinstance(given, Own) and given.kind == kind:
         return given
-    return Own(said(digits(), voice().options.index(voice().value())), digits())
+    n = voice().options.index(voice().value())
+    return Own(said(digits(), n), digits(), first=said(digits()[:1], n))
 
 
 def _take(kind: str, widget: str) -> None:
@@ -85,20 +92,22 @@ def _take(kind: str, widget: str) -> None:
 
 def draw_own() -> None:
     """What is heard, in place of the sentence."""
-    chosen, *beside = st.columns((2, 0.7, 0.9, 1))
+    chosen, given = st.columns((1, 1.4))
     with chosen:
         kind = KIND.draw()
-    if kind in (YOURS, FILE):
-        _takes(kind)
-        return
+    with given:
+        if kind in (YOURS, FILE):
+            _takes(kind)
+            return
+        words, whose, plays = st.columns((0.7, 0.9, 1))
     if kind == VOICE_SAYS:
-        with beside[0]:
+        with words:
             st.text_input(f"Digits, up to {MOST}", FIRST, key=DIGITS, bind="query-params", live="300ms")
-        with beside[1]:
+        with whose:
             voice().draw()
         if typed().strip() != "".join(map(str, digits())):
             st.caption(f"A voice says up to {MOST} digits, 0 to 9. Here it says {' '.join(map(str, digits()))}.")
-    with beside[2]:
+    with plays:
         st.audio(own().wave, sample_rate=RATE)
 
 

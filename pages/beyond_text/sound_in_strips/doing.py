@@ -82,11 +82,16 @@ def gone(n_patches: int) -> frozenset[int]:
 
 def read_patches(name: str, silent: frozenset[int]) -> SoundTrace:
     """The visitor's sound through a reader of one digit, while some patches are silent. It is not remembered."""
-    return engine.alone(lambda: named(load_sound(name), own().wave, silent))
+    return engine.alone(lambda: named(load_sound(name), own().one, silent))
+
+
+def heard_by_one() -> str:
+    """What of the sound a reader of one digit hears."""
+    return "the loudest second" if own().said is None else f"the first digit, {own().said[0]}"
 
 
 def silence() -> None:
-    loaded, wave = load_sound(), own().wave
+    loaded, wave = load_sound(), own().one
     config = loaded.config
     silent = gone(config.n_patches)
     before, after = (chances(read_patches(VOICES, some)) for some in (frozenset[int](), silent))
@@ -104,9 +109,9 @@ def silence() -> None:
             st.query_params.pop(SILENT, None)
 
     st.markdown(
-        "**Which patches does the answer come from?** One reader names one digit. It hears the loudest second, cut "
-        f"into {config.n_patches} patches of {config.high} pitches × {config.wide} moments. Click a patch to silence "
-        f"it, and again to hear it. Each number says how likely {was} is once that patch is silent as well."
+        f"**Which patches does the answer come from?** One reader names one digit. It hears {heard_by_one()}, "
+        f"cut into {config.n_patches} patches of {config.high} pitches × {config.wide} moments. Click a patch to "
+        f"silence it, and again to hear it. Each number says how likely {was} is once that patch is silent as well."
     )
     matrix(
         left[numbers - 1],
@@ -129,8 +134,8 @@ def silence() -> None:
     )
     if silent:
         st.markdown(
-            f"Silent: {', '.join(map(str, sorted(silent)))}. It names **{now}**, {chance(float(after[now]))}. With the "
-            f"whole second it named **{was}**, {chance(float(before[was]))}."
+            f"Silent: {', '.join(map(str, sorted(silent)))}. It names **{now}**, {chance(float(after[now]))}. With "
+            f"all patches it named **{was}**, {chance(float(before[was]))}."
         )
     else:
         st.markdown(f"Nothing is silent. It names **{was}**, {chance(float(before[was]))}.")
@@ -141,7 +146,7 @@ def voices() -> None:
     test, unheard = kept["test"], " and ".join(name.capitalize() for name in kept["never_heard"])
     st.markdown(
         "**Does it understand a voice that it has never heard?** Two readers of one digit, of equal size. One learned "
-        f"from all six voices, the other one from four: not from {unheard}."
+        f"from all six voices, the other one from four: not from {unheard}. Both hear {heard_by_one()}."
     )
     reads = {name: chances(read_patches(name, frozenset())) for name in (VOICES, NEW_VOICE)}
 
@@ -150,7 +155,7 @@ def voices() -> None:
         return who, of, share(test[name]), f"{int(found.argmax())}, {chance(float(found.max()))}"
 
     table(
-        ("reader", "tested on", "right, %", "your sound’s loudest second"),
+        ("reader", "tested on", "right, %", "it names"),
         [
             row(VOICES, "learned from all six voices", f"{test[VOICES][2]} other recordings of them"),
             row(

@@ -69,7 +69,7 @@ def strips() -> Shown:
 
 def patches() -> Shown:
     loaded = load_sound()
-    read = engine.alone(lambda: named(loaded, own().wave))
+    read = engine.alone(lambda: named(loaded, own().one))
     layers = range(len(read.model.anatomy.attentions["encoder"]))
     weights = np.stack([read.attention("encoder", layer) for layer in layers])  # (L,H,42,42)
     looks = weights[:, :, 0, len(FIRST_ROWS) :].reshape(*weights.shape[:2], -1, loaded.config.across)

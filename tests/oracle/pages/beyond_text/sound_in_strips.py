@@ -54,6 +54,13 @@ def wave(page: Page) -> np.ndarray:
     return sound.glide(8000) if KIND.of(page) == "a tone" else sound.said(digits(page), VOICE.at(page))
 
 
+def one_digit(page: Page) -> tuple[np.ndarray, str]:
+    """What a reader of one digit hears, and what that is called."""
+    if KIND.of(page) == "a tone":
+        return wave(page), prose.line("the loudest second")
+    return sound.said(digits(page)[0], VOICE.at(page)), prose.line("the first digit", digits(page)[0])
+
+
 def asks(page: Page) -> Statements:
     """What is heard, in place of the sentence."""
     yield KIND.drawn(page)
@@ -149,7 +156,7 @@ def shown(page: Page) -> Shown:
         sure = int(scores[:, 1:].max(1).argmax())
         names: dict[str, Any] = {"rows": [str(n + 1) for n in rows], "columns": SIGNS, "only_rows": rows}
         return shown_tensor(page, "logits", oracle=strips, start=(sure, int(scores[sure].argmax())), **names)
-    patches: Any = Patches(wave(page))
+    patches: Any = Patches(one_digit(page)[0])
     (layer, head), rows = chosen(page), range(42)
     name, texts = f"encoder.layers.{layer}.self_attn.weights", ["[class]", "[distilled]", *map(str, range(1, 41))]
     both: dict[str, Any] = {"rows": texts, "columns": texts, "only_rows": rows, "only_columns": rows}
@@ -162,7 +169,7 @@ def see(page: Page) -> Statements:
     if SEE.at(page) == 0:
         yield from tensor_matrix(shown(page), **prose.words("scores of each strip"))
         return
-    read, (layer, head) = Patches(wave(page)), chosen(page)
+    read, (layer, head) = Patches(one_digit(page)[0]), chosen(page)
     looks = np.stack([read[f"encoder.layers.{n}.self_attn.weights"][:, 0, 2:] for n in range(3)]).reshape(3, 4, 5, 8)
     title = prose.line("where class looks a")
     yield claims.head_grid(looks[:, :, ::-1] / looks.max(), selected=(layer, head), title=title, mean=False)
@@ -198,11 +205,11 @@ def rewrite(page: Page) -> Statements:
 
 
 def silence(page: Page) -> Statements:
-    heard = wave(page)
+    heard, called = one_digit(page)
     silent = frozenset(at for at in range(1, 41) if str(at) in page.state.get("silent", "").split("."))
     before, after = Patches(heard).chances[0], Patches(heard, silent=silent).chances[0]
     was, now = int(before.argmax()), int(after.argmax())
-    yield from prose("which patches does the", was)
+    yield from prose("which patches does the", called, was)
     left = [Patches(heard, silent=silent | {at}).chances[0, was] for at in range(1, 41)]
     yield claims.matrix(
         np.flipud(np.array(left).reshape(5, 8)),
@@ -226,10 +233,10 @@ def silence(page: Page) -> Statements:
 def voices(page: Page) -> Statements:
     kept = shipped.metrics("sounds")
     test, names = kept["test"], [name.capitalize() for name in kept["never_heard"]]
-    yield from prose("does it understand a", " and ".join(names))
+    yield from prose("does it understand a", " and ".join(names), one_digit(page)[1])
     rows, lines = [], prose.words("rows of voices")
     for name, tested in (("voices", lines["all"]), ("new-voice", lines["one"])):
-        found = Patches(wave(page), name).chances[0]
+        found = Patches(one_digit(page)[0], name).chances[0]
         tested = tested.format(test[name][2], names[0])
         reads = f"{found.argmax()}, {chance(found.max())}"
         rows.append((lines[name], tested, share(test[name]), reads))
