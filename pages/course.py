@@ -52,6 +52,7 @@ ORDER = {
     "beyond_attention.some_parameters": "group_work",
     "beyond_text.a_picture_as_words": "grid_view",
     "beyond_text.windows_that_shift": "window",
+    "beyond_text.sound_in_strips": "graphic_eq",
     "beyond_text.pictures_from_text": "brush",
     "beyond_text.pictures_meet_words": "join",
     "beyond_text.what_is_a_token": "token",

@@ -1,11 +1,12 @@
 """Train readers of spoken digits: `python -m training.sounds DIGITS.npz --out FOLDER`.
 
 DIGITS.npz holds recordings at 8 kHz: audio, all in a row (int16); offset (N+1), where each begins; label and speaker
-(N); split and split_by_speaker (N), 0 for training, 2 for testing. Two Audio Spectrogram Transformers name one digit:
-one learns from all voices and is tested on other recordings of them, one is tested on a voice that it has never heard.
-A reader of strips hears digits spoken in a row. `--only NAME` trains one, `--steps` has it take fewer. Start the same
-command again after a kill: it goes on from the last saved state. In the end the folder holds weights, the sizes,
-metrics.json, some recordings of the test part and a card; it prints what was measured, with standard errors.
+(N); speakers, their names; split and split_by_speaker (N), 0 for training, 2 for testing. Two Audio Spectrogram
+Transformers name one digit: one learns from all voices and is tested on other recordings of them, one is tested on a
+voice that it has never heard. A reader of strips hears digits spoken in a row. `--only NAME` trains one, `--steps` has
+it take fewer. Start the same command again after a kill: it goes on from the last saved state. In the end the folder
+holds weights, the sizes, metrics.json, some recordings of the test part and a card; it prints what was measured, with
+standard errors.
 """
 
 import argparse
@@ -28,12 +29,14 @@ from model.files.load_sounds import (
     NAMES,
     NEW_VOICE,
     SAMPLES,
+    VOICES,
     config_file,
     load_reader,
     new_reader,
 )
 from model.sound.ctc import BLANK, collapsed
-from model.sound.spectrogram import HOP, PITCHES, spectrogram
+from model.sound.spectrogram import PITCHES, QUIETEST, spectrogram
+from model.sound.waves import padded, placed, samples_of, with_pauses
 from training.loop.data import NO_VARIATION
 from training.loop.recipe import Recipe, in_steps
 from training.loop.resumable_run import hardware
@@ -46,18 +49,22 @@ BATCH_SIZE, SEED = 64, 1
 IN_A_ROW, MOST_IN_A_ROW = 32, 5  # rows of digits in a batch, digits in a row
 PAUSE = 0.25  # seconds, at most, between digits in a row
 SPEED = 1.2  # times as fast or as slow, at most; the pitch goes along
-BENT = 0.12  # share by which a spectrogram is stretched or squeezed, at most, in time and in pitch, each alone
+BENT = 0.12, 0.12  # shares by which a spectrogram is stretched or squeezed, at most, in time and in pitch, each alone
+BENT_ALONE = 0.12, 0.2  # the same where digits come one by one
+RAISED = 0.1  # share of half the pitches by which one digit is raised or lowered, at most
+COLOUR, WAVES = 15.0, 5  # dB, at most, of each wave of the curve that stands for another microphone; waves
 NOISE = 0.05  # of the loudest, at most, in every second recording
 HIDDEN = (8, 12)  # pitches and frames, at most, that are hidden from it
 MEASURED_ROWS, MEASURED_DIGITS = 300, 4  # rows of digits that the reader of strips is tested on, digits in each
-RECIPE = Recipe(
-    steps=12_000,
+ALONE = Recipe(
+    steps=8_000,
     peak_learning_rate=1.5e-3,
     warmup_steps=600,
     decay_fraction=0.5,
     label_smoothing=0.0,
     variation=NO_VARIATION,
 )
+RECIPES = {VOICES: ALONE, NEW_VOICE: ALONE, JOINED: in_steps(ALONE, 12_000)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,32 +98,34 @@ def faster(wave: Tensor, factor: float) -> Tensor:
     return nn.functional.interpolate(wave[None, None], n, mode="linear", align_corners=True)[0, 0]
 
 
-def loudest(wave: Tensor, n: int) -> Tensor:
-    """The n samples in a row with the most power, or the whole wave if it is shorter."""
-    if len(wave) <= n:
-        return wave
-    power = torch.nn.functional.pad(wave.double().square().cumsum(0), (1, 0))
-    start = int((power[n:] - power[:-n]).argmax())
-    return wave[start : start + n]
-
-
-def placed(wave: Tensor, n: int, share_before: float) -> Tensor:
-    """The wave in n samples; share_before: of the silence, what stands before it. Of a longer one, its loudest part."""
-    heard = loudest(wave, n)
-    before = round(share_before * (n - len(heard)))
-    return nn.functional.pad(heard, (before, n - len(heard) - before))
-
-
 def noisy(waves: Tensor, generator: torch.Generator) -> Tensor:
     """Waves (B,N), every second one, by lot, with noise from 0 to NOISE."""
     loud = between(0, NOISE, generator, len(waves), 1) * (between(0, 1, generator, len(waves), 1) < 0.5)
     return waves + loud * torch.randn(waves.shape, generator=generator)
 
 
-def bent(spectrograms: Tensor, generator: torch.Generator) -> Tensor:
-    """Spectrograms (B,pitches,frames), each stretched or squeezed about its middle, in time and in pitch."""
-    grids = torch.zeros(len(spectrograms), 2, 3)
-    grids[:, 0, 0], grids[:, 1, 1] = between(1 - BENT, 1 + BENT, generator, 2, len(spectrograms))
+def through_a_microphone(spectrograms: Tensor, generator: torch.Generator) -> Tensor:
+    """Spectrograms (B,pitches,frames) as another microphone would have them: each with a curve of its own added, that
+    makes some pitches louder and others fainter.
+    """
+    nth, pitches = torch.arange(WAVES), torch.arange(spectrograms.size(1))
+    waves = torch.cos(torch.pi * nth[:, None] * (pitches + 0.5) / len(pitches))
+    loud = between(-1, 1, generator, len(spectrograms), WAVES) / (1 + nth / 2)
+    curved = (spectrograms + COLOUR / QUIETEST * (loud @ waves)[:, :, None]).clamp(min=0)
+    return (1 + curved - curved.amax((1, 2), keepdim=True)).clamp(min=0)  # the loudest is 1, as always
+
+
+def bent(
+    spectrograms: Tensor, generator: torch.Generator, most: tuple[float, float] = BENT, raised: float = 0.0
+) -> Tensor:
+    """Spectrograms (B,pitches,frames), each stretched or squeezed about its middle, in time and in pitch, and raised or
+    lowered.
+    """
+    n = len(spectrograms)
+    grids = torch.zeros(n, 2, 3)
+    for axis, each in enumerate(most):
+        grids[:, axis, axis] = between(1 - each, 1 + each, generator, n)
+    grids[:, 1, 2] = between(-raised, raised, generator, n)
     at = nn.functional.affine_grid(grids, list(spectrograms[:, None].shape), align_corners=False)
     return nn.functional.grid_sample(spectrograms[:, None], at, align_corners=False)[:, 0]
 
@@ -138,9 +147,12 @@ def varied(waves: Tensor, generator: torch.Generator) -> Tensor:
     return masked(bent(spectrogram(noisy(waves, generator)), generator), generator)
 
 
-def samples_of(frames: int) -> int:
-    """How many samples make so many frames."""
-    return (frames - 1) * HOP
+def varied_alone(waves: Tensor, generator: torch.Generator) -> Tensor:
+    """The same for readers of one digit, one of which is to understand a voice that it has never heard: as if more
+    voices and microphones had been there.
+    """
+    heard = through_a_microphone(spectrogram(noisy(waves, generator)), generator)
+    return masked(bent(heard, generator, BENT_ALONE, RAISED), generator)
 
 
 def single(recordings: Recordings, frames: int) -> Iterator[Batch]:
@@ -154,15 +166,13 @@ def single(recordings: Recordings, frames: int) -> Iterator[Batch]:
             placed(faster(recordings.waves[n], speed), samples_of(frames), share_before)
             for n, speed, share_before in zip(at.tolist(), speeds.tolist(), before.tolist(), strict=True)
         ]
-        yield {"spectrograms": varied(torch.stack(waves), generator), "labels": recordings.labels[at]}
+        yield {"spectrograms": varied_alone(torch.stack(waves), generator), "labels": recordings.labels[at]}
 
 
 def joined(recordings: Recordings, at: Tensor, pauses: Tensor, speeds: Tensor) -> Tensor:
     """Recordings (n) one after the other; pauses (n+1), in samples, before each and behind the last."""
-    parts: list[Tensor] = [torch.zeros(int(pauses[0]))]
-    for n, speed, pause in zip(at.tolist(), speeds.tolist(), pauses[1:].tolist(), strict=True):
-        parts += [faster(recordings.waves[n], speed), torch.zeros(int(pause))]
-    return torch.cat(parts)
+    waves = [faster(recordings.waves[n], speed) for n, speed in zip(at.tolist(), speeds.tolist(), strict=True)]
+    return with_pauses(waves, pauses.int().tolist())
 
 
 def of_one_voice(recordings: Recordings, n: int, generator: torch.Generator) -> Tensor:
@@ -171,15 +181,6 @@ def of_one_voice(recordings: Recordings, n: int, generator: torch.Generator) -> 
     speaker = speakers[torch.randint(len(speakers), (1,), generator=generator)]
     own = (recordings.speakers == speaker).nonzero().flatten()
     return own[torch.randint(len(own), (n,), generator=generator)]
-
-
-def padded(waves: list[Tensor], frames: int, wide: int) -> tuple[Tensor, Tensor]:
-    """Waves of any length as one tensor (B,N), as long as the longest asks, and `frames` at most; the strips of each
-    (B).
-    """
-    n_strips = torch.tensor([-(-(1 + len(wave) // HOP) // wide) for wave in waves]).clamp(max=frames // wide)
-    n = samples_of(int(n_strips.max()) * wide)
-    return torch.stack([nn.functional.pad(wave[:n], (0, max(0, n - len(wave)))) for wave in waves]), n_strips
 
 
 def in_a_row(recordings: Recordings, frames: int, wide: int) -> Iterator[Batch]:
@@ -210,7 +211,7 @@ def path_loss(network: nn.Module, batch: Batch) -> Tensor:
     )
 
 
-def train(name: str, data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
+def train(name: str, data: Path, out: Path, recipe: Recipe) -> dict[str, Any]:
     """Train and write one of them. Returns: seconds of its training, by the processor's clock; parameters; steps"""
     torch.manual_seed(SEED)
     config = CONFIGS[name]
@@ -272,9 +273,15 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
         else:
             hits = right(network, heard_alone(kept, config.frames), kept.labels)
             found[name] = [*share(hits), len(hits)]
-    recipe = {name: getattr(RECIPE, name) for name in ("steps", "warmup_steps", "decay_fraction", "peak_learning_rate")}
+    recipe = {name: getattr(ALONE, name) for name in ("warmup_steps", "decay_fraction", "peak_learning_rate")}
     variation = {"speed": SPEED, "bent": BENT, "noise": NOISE, "hidden": HIDDEN}
+    variation |= {"bent_alone": BENT_ALONE, "raised": RAISED, "colour": COLOUR}
+    with np.load(data) as held:
+        voices = held["speakers"].tolist()
+        learned = held["speaker"][held["split_by_speaker"] == 0]
     return {
+        "voices": voices,
+        "never_heard": [voice for n, voice in enumerate(voices) if n not in learned],  # by the reader of new voices
         "recipe": recipe | {"batch_size": BATCH_SIZE, "seed": SEED, "hardware": hardware()} | variation,
         "training": {name: json.loads((out / f"{name}.json").read_text()) for name in NAMES},
         "test": found,
@@ -283,15 +290,16 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
 
 
 def examples(recordings: Recordings) -> dict[str, Tensor]:
-    """The first recording of each digit, by voices in turn, all in a row: waves (n) int16; ends, labels (10)."""
-    voices = recordings.speakers.unique()
+    """The first recording of each digit by each voice, all in a row, the digits of one voice together: waves (n) int16;
+    ends (10 times the voices).
+    """
     at = [
-        int(((recordings.labels == digit) & (recordings.speakers == voices[digit % len(voices)])).nonzero()[0])
+        int(((recordings.labels == digit) & (recordings.speakers == voice)).nonzero()[0])
+        for voice in recordings.speakers.unique()
         for digit in range(10)
     ]
     waves = [(32767 * recordings.waves[n]).round().short() for n in at]
-    ends = torch.tensor([len(wave) for wave in waves]).cumsum(0)
-    return {"waves": torch.cat(waves), "ends": ends, "labels": recordings.labels[at]}
+    return {"waves": torch.cat(waves), "ends": torch.tensor([len(wave) for wave in waves]).cumsum(0)}
 
 
 def card(metrics: dict[str, Any]) -> str:
@@ -328,8 +336,8 @@ def main() -> None:
     train_several(
         parser,
         NAMES,
-        RECIPE.steps,
-        lambda name, out, steps: train(name, data, out, in_steps(RECIPE, steps)),
+        0,  # as many as the recipe of each says
+        lambda name, out, steps: train(name, data, out, in_steps(RECIPES[name], steps or RECIPES[name].steps)),
         lambda out: finish(data, out),
     )
 

@@ -1,14 +1,16 @@
 """Where readers look in a picture, what each of their rows would say, and what hiding or changing a patch does."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from model.files.load_pictures import LoadedSwin, LoadedVision, SwinTrace, VisionTrace, trace_picture
+from model.files.load_pictures import LoadedSwin, LoadedVision, VisionTrace, trace_picture
 from model.files.loaded_model import Array
 from model.interventions import Interventions
 from model.parts.window_attention import into_windows
+from model.trace import Trace
 
 
 def hidden(loaded: LoadedVision, picture: Array, patches: frozenset[int]) -> VisionTrace:
@@ -16,7 +18,7 @@ def hidden(loaded: LoadedVision, picture: Array, patches: frozenset[int]) -> Vis
     return trace_picture(loaded, picture, Interventions(blocked=tuple(patches)))
 
 
-def chances(read: VisionTrace | SwinTrace) -> Array:
+def chances(read: Trace[Any, Any]) -> Array:
     """The probability of each class (n_classes)."""
     logits = read.tensors["logits"][0].astype(np.float64)
     shifted = np.exp(logits - logits.max())

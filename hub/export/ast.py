@@ -10,7 +10,9 @@ from torch import Tensor
 
 from hub.export.formats import LAYER_WORDS, Weights, patch_encoder, replaced, zero_biases
 from model.families.sounds import SoundConfig
+from model.files.load_sounds import NEW_VOICE, VOICES
 
+NAMES = {f"ast-{name}": name for name in (VOICES, NEW_VOICE)}
 INSIDE = "audio_spectrogram_transformer"
 OURS_TO_THEIRS = {
     "embedding.class_token": f"{INSIDE}.embeddings.cls_token",
@@ -23,6 +25,17 @@ OURS_TO_THEIRS = {
     "head_norm": "classifier.layernorm",  # before the next: it begins so, too
     "head": "classifier.dense",
 }
+USE = """
+## How to use this folder
+```python
+import torch
+from transformers import ASTForAudioClassification
+
+model = ASTForAudioClassification.from_pretrained("FOLDER")
+sound = torch.zeros(1, 64, 40)  # 64 moments, 40 pitches each: 0 is silence, 1 the loudest
+print(model(sound).logits.argmax().item())
+```
+"""
 
 
 def their_config(config: SoundConfig) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A model of this project in the Hugging Face format, and back: `python -m hub.export [NAME] DIR`.
 
 What becomes what, and why the numbers stay the same, stands in `hub.export.marian`, `hub.export.gpt2`,
-`hub.export.bert` and, for readers of digits, `hub.export.vit`.
+`hub.export.bert` and, for readers of digits, written and spoken, `hub.export.vit` and `hub.export.ast`.
 """
 
 import argparse
@@ -20,8 +20,7 @@ from hub.export.bert import BERT
 from hub.export.formats import Format
 from hub.export.gpt2 import GPT2
 from hub.export.marian import MARIAN
-from hub.export.vit import NAMES as VISION
-from hub.export.vit import export_vision
+from hub.export.readers import READERS, export_reader
 from model.files import checkpoint
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
 from model.files.device import Device
@@ -143,10 +142,10 @@ def main() -> int:
     try:
         if arguments.back:
             restore(folder, arguments.back)
-        elif names and names[0] in VISION:
-            export_vision(folder, names[0])
+        elif names and names[0] in READERS:
+            export_reader(folder, names[0])
         elif names and names[0] not in (known := model_names()):
-            there = ", ".join((*known, *VISION))
+            there = ", ".join((*known, *READERS))
             raise UnknownModelError(f"There is no model named {names[0][:40]!r}; there are {there}.")
         else:
             export(folder, MODELS / names[0] if names else arguments.model)

@@ -4,20 +4,15 @@ The parts are the same. ViT's attention has biases; here its queries, keys and v
 heads is 0. A picture of one channel, ink from 0 to 1, goes in as it is: there is nothing to normalise.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
 from torch import Tensor
 
 from hub.export.formats import LAYER_WORDS, Weights, patch_encoder, replaced, zero_biases
 from model.families.pictures import PictureConfig
-from model.files.checkpoint import CONFIG, WEIGHTS
-from model.files.load_pictures import FOLDER, SIZES, VIT, load_vision
+from model.files.load_pictures import SIZES, VIT
 
 NAMES = {f"{VIT}-{n}": n for n in SIZES}
-CARD = "README.md"
 OURS_TO_THEIRS = {
     "embedding.class_token": "vit.embeddings.cls_token",
     "embedding.positions.table.weight": "vit.embeddings.position_embeddings",
@@ -61,14 +56,3 @@ def their_weights(weights: Weights, config: PictureConfig) -> dict[str, Tensor]:
     }.items():
         theirs[name] = theirs[name].reshape(shape)
     return {name: w.contiguous() for name, w in (theirs | zero_biases(theirs, r"attention\.o_proj")).items()}
-
-
-def export_vision(target: Path, name: str, source: Path = FOLDER) -> None:
-    """Write one of NAMES as a folder for transformers. Raises: CheckpointError if a file is missing or damaged"""
-    loaded = load_vision(NAMES[name], source)
-    target.mkdir(parents=True, exist_ok=True)
-    (target / CONFIG).write_text(json.dumps(their_config(loaded.config), indent=2) + "\n")
-    weights = {name: weight.cpu() for name, weight in loaded.model.state_dict().items()}
-    save_file(their_weights(weights, loaded.config), target / WEIGHTS, metadata={"format": "pt"})
-    if (source / CARD).exists():
-        (target / CARD).write_text((source / CARD).read_text(encoding="utf-8") + USE, encoding="utf-8")

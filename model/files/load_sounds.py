@@ -99,15 +99,15 @@ def sound_metrics(folder: Path = FOLDER) -> dict[str, Any]:
 
 
 @functools.cache
-def samples(folder: Path = FOLDER) -> tuple[Array, ...]:
-    """Ten recordings that no reader learned from, (n) from −1 to 1, that of digit d at place d.
+def samples(folder: Path = FOLDER) -> tuple[tuple[Array, ...], ...]:
+    """Recordings that no reader learned from, (n) from −1 to 1: of each voice ten, that of digit d at place d.
 
     Raises: CheckpointError, naming the file and the repair
     """
     try:
         held = load_file(folder / SAMPLES)
-        waves = held["waves"].float().div(32767).tensor_split(held["ends"][:-1])
-        return tuple(wave.numpy() for wave in waves)
+        waves = [wave.numpy() for wave in held["waves"].float().div(32767).tensor_split(held["ends"][:-1])]
+        return tuple(tuple(waves[at : at + 10]) for at in range(0, len(waves), 10))
     except (OSError, KeyError, SafetensorError) as error:
         raise checkpoint.broken(folder / SAMPLES, error) from error
 

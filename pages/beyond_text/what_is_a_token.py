@@ -3,12 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import streamlit as st
-import torch
 
+from experiments.sounds.listening import in_patches
 from experiments.sounds.tones import glide
 from model.families.copying import CopyingConfig
 from model.families.pictures import PatchEmbedding, SwinConfig, cut_into_patches
@@ -17,9 +16,11 @@ from model.files.load_pictures import CLASS, load_vision
 from model.files.load_sounds import FIRST_ROWS
 from model.files.loaded_model import Array
 from model.parts.embedding import TokenEmbedding
-from model.sound.spectrogram import HOP, spectrogram
+from model.sound.spectrogram import spectrogram
+from model.sound.waves import samples_of
 from model.trace import Trace
 from pages.own_picture import DRAWN, draw_own, own, read_own
+from pages.own_sound import Own, recorded
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
 from ui.components.scene.sheet import Cut, Sheet
@@ -76,11 +77,14 @@ def ways(trace: Trace) -> tuple[Way, ...]:
     )  # fmt: skip
 
 
-@cache
-def tone() -> Array:
-    """The spectrogram of a tone of one second, highest pitch first (pitches,frames)."""
-    wave = torch.from_numpy(glide((SOUND.frames - 1) * HOP))
-    return np.ascontiguousarray(spectrogram(wave[None])[0].flip(0).numpy())
+def second_of_sound() -> tuple[str, Array]:
+    """The loudest second of what the visitor has recorded, or a tone: what it is called; its spectrogram, highest pitch
+    first (pitches,frames).
+    """
+    given = recorded()
+    is_own = isinstance(given, Own)
+    wave = given.wave if isinstance(given, Own) else glide(samples_of(SOUND.frames)).astype(np.float32)
+    return "Your sound" if is_own else "A sound", np.ascontiguousarray(in_patches(SOUND, wave)[::-1])
 
 
 def scene(trace: Trace) -> Scene:
@@ -94,7 +98,7 @@ def scene(trace: Trace) -> Scene:
         by="slider",
         wide=(0.62, 0.85, 1.5),
         plays=True,
-        also=lambda: own().key(),
+        also=lambda: (own().key(), second_of_sound()[1].tobytes()),
     )
 
 
@@ -131,7 +135,7 @@ def scene_frame(trace: Trace, n: int, every: Sequence[Way]) -> Frame:
             [Cards([Row([Card(part) for part in shown])], title=title("sentence", "Your sentence"), slots=ROOM)],
             [
                 sheet("drawing", "Your drawing", own().picture, tuple(windows)),
-                sheet("sound", "A sound", tone()),
+                sheet("sound", *second_of_sound()),
                 Bars(bars, "Columns · pairs that a layer compares", "query", 1.0, "bars grow with powers of ten"),
             ],
         ],
@@ -167,7 +171,7 @@ def see(trace: Trace) -> Shown:
 
 
 def do(trace: Trace) -> None:
-    tried: dict[str, Callable[[], None]] = {"Who reads what": who, "Cut finer": finer, "Draw another": draw_own}
+    tried: dict[str, Callable[[], None]] = {"Who reads what": who, "Cut finer": finer, "Draw another": another}
     tried[TRIAL.draw()]()
 
 
@@ -189,6 +193,11 @@ def who() -> None:
             ("state", "Mamba (Gu and Dao 2023)", "the work grows with the length alone"),
         ),
     )
+
+
+def another() -> None:
+    draw_own()
+    st.caption("What you record in the lesson *Sound in strips* stands here in place of the tone.")
 
 
 def finer() -> None:
@@ -245,5 +254,5 @@ LESSON = Lesson(
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do, controls=controls),
     code=(TokenEmbedding, PatchEmbedding, cut_into_patches, spectrogram),
-    on_map=OnMap(scene=scene, unkept=DRAWN),
+    on_map=OnMap(scene=scene, unkept=f"{DRAWN} or recorded"),
 )

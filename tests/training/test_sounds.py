@@ -1,6 +1,5 @@
 """The readers of spoken digits: what they learn from, and what is measured of them."""
 
-import dataclasses
 import itertools
 import json
 from functools import cache
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 
 from model.sound.ctc import BLANK
 from model.sound.spectrogram import HOP, RATE, spectrogram
+from model.sound.waves import samples_of
 from training import sounds as training
 
 
@@ -40,6 +40,7 @@ def write_recordings(file: Path, n: int) -> Path:
         offset=np.cumsum([0, *lengths]).astype(np.uint32),
         label=np.arange(n) % 10,
         speaker=np.arange(n) // 10 % 3,
+        speakers=["ann", "bob", "cem"],
         split=np.where(np.arange(n) // 30 % 2, 2, 0),
         split_by_speaker=np.where(np.arange(n) // 10 % 3 == 2, 2, 0),
     )
@@ -67,21 +68,6 @@ def test_a_faster_wave_is_shorter_and_higher(factor: float) -> None:
     assert loudest == pytest.approx(200 * factor, abs=2)
 
 
-@given(st.lists(st.integers(-9, 9), min_size=1, max_size=12), st.integers(1, 14), st.floats(0, 1))
-def test_a_wave_is_placed_whole_or_with_its_loudest_part(values: list[int], n: int, before: float) -> None:
-    wave = torch.tensor(values).float()
-    made = training.placed(wave, n, before)
-    assert len(made) == n
-    if len(wave) <= n:
-        start = round(before * (n - len(wave)))
-        assert torch.equal(made[start : start + len(wave)], wave)
-        assert made.abs().sum() == wave.abs().sum()
-    else:
-        parts = [wave[at : at + n] for at in range(len(wave) - n + 1)]
-        assert made.square().sum() == max(part.square().sum() for part in parts)
-        assert any(torch.equal(made, part) for part in parts)
-
-
 def test_noise_is_in_every_second_wave_and_never_too_loud() -> None:
     added = training.noisy(torch.zeros(400, 2000), generator())
     loud = added.std(1)
@@ -98,13 +84,48 @@ def test_spectrograms_are_bent_about_their_middle_in_time_and_in_pitch() -> None
     at = torch.arange(41.0)
     high = made[:, 22:, 30:35].sum(2)
     moved = (high * at[22:]).sum(1) / high.sum(1) - 20
-    assert moved.min() < 10 * (1 - 0.7 * training.BENT)
-    assert moved.max() > 10 * (1 + 0.7 * training.BENT)
-    assert ((10 / moved - 1).abs() < 1.1 * training.BENT).all()
+    in_time, in_pitch = training.BENT
+    assert moved.min() < 10 * (1 - 0.7 * in_pitch)
+    assert moved.max() > 10 * (1 + 0.7 * in_pitch)
+    assert ((10 / moved - 1).abs() < 1.1 * in_pitch).all()
     late = made[:, 18:23, 36:].sum(1)
     apart = (late * torch.arange(36.0, 65)).sum(1) / late.sum(1) - 32
-    assert ((20 / apart - 1).abs() < 1.1 * training.BENT).all()
+    assert ((20 / apart - 1).abs() < 1.1 * in_time).all()
     assert torch.corrcoef(torch.stack([moved, apart]))[0, 1].abs() < 0.5
+
+
+def test_each_axis_has_its_own_share_and_a_voice_is_raised_or_lowered() -> None:
+    drawn = torch.zeros(200, 41, 65)
+    drawn[:, 20, 32] = 1.0  # the middle moves by raising alone
+    at = torch.arange(41.0) - 20
+    made = training.bent(drawn, generator(), (0.0, 0.0), raised=0.2)
+    moved = (made.sum(2) * at).sum(1) / made.sum((1, 2))
+    assert moved.abs().max() < 0.2 * 41 / 2 + 0.5
+    assert moved.min() < -2.5
+    assert moved.max() > 2.5
+    assert (made.sum(1).argmax(1) == 32).all()  # never in time
+    drawn = torch.zeros(100, 41, 65)
+    drawn[:, 20, [12, 52]] = 1.0
+    still = training.bent(drawn, generator(), (0.0, 0.5))
+    in_time = still.sum((0, 1))
+    assert {int(at) for at in (in_time > 0.01).nonzero()} == {12, 52}  # no share in time: they stay where they are
+
+
+def test_another_microphone_makes_some_pitches_louder_at_all_times_alike() -> None:
+    flat = torch.full((100, 40, 6), 0.6)
+    made = training.through_a_microphone(flat, generator())
+    assert torch.allclose(made, made[:, :, :1].expand_as(made))
+    assert torch.allclose(made.amax((1, 2)), torch.ones(100))
+    curves = made[:, :, 0]
+    span = curves.amax(1) - curves.amin(1)
+    most = 2 * training.COLOUR / 60 * sum(1 / (1 + n / 2) for n in range(1, training.WAVES))
+    assert span.max() < most
+    assert span.max() > 0.3
+    assert span.min() < 0.15
+    assert not torch.allclose(curves[0], curves[1])
+    quiet = torch.zeros(3, 40, 6)
+    quiet[:, 7, 2] = 1.0
+    assert (training.through_a_microphone(quiet, generator()) >= 0).all()
 
 
 def test_one_band_of_pitches_and_one_of_moments_are_silenced() -> None:
@@ -126,7 +147,8 @@ def test_batches_are_the_same_every_time_and_of_these_recordings_alone() -> None
 
 
 def test_what_a_batch_holds_is_named_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "varied", lambda waves, generator: waves)
+    for name in ("varied", "varied_alone"):
+        monkeypatch.setattr(training, name, lambda waves, generator: waves)
     known = recordings()
     one = next(training.single(known, 64))
     assert one["spectrograms"].shape == (training.BATCH_SIZE, 63 * HOP)
@@ -232,19 +254,25 @@ def test_the_command_writes_what_it_promises(
     assert {of["steps"] for of in kept["training"].values()} == {2}
     assert (out / "README.md").read_text() == training.card(kept)
     held, tests = load_file(out / "samples.safetensors"), training.read_recordings(file, 2)
-    assert held["labels"].tolist() == list(range(10))
-    first = held["waves"][: held["ends"][0]].float() / 32767
-    assert any(len(wave) == len(first) and torch.allclose(wave, first, atol=1e-4) for wave in tests.waves)
+    ends = [0, *held["ends"].tolist()]
+    for n in range(30):  # of each voice ten, by digits
+        wave = held["waves"][ends[n] : ends[n + 1]].float() / 32767
+        own = (tests.speakers * 10 + tests.labels == n).nonzero()
+        assert torch.allclose(wave, tests.waves[int(own[0])], atol=1e-4)
+    assert (kept["voices"], kept["never_heard"]) == (["ann", "bob", "cem"], ["cem"])
     assert "voices: " in capsys.readouterr().out
 
 
 def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:
-    assert dataclasses.asdict(training.RECIPE)["steps"] == 12_000
-    assert (training.BATCH_SIZE, training.IN_A_ROW, training.SPEED, training.BENT) == (64, 32, 1.2, 0.12)
-    assert spectrogram(torch.zeros(1, training.samples_of(64))).shape[2] == 64
+    assert training.RECIPES["joined"].steps == 12_000
+    assert {training.RECIPES[name].steps for name in ("voices", "new-voice")} == {8_000}
+    assert (training.BATCH_SIZE, training.IN_A_ROW, training.SPEED) == (64, 32, 1.2)
+    assert (training.BENT, training.BENT_ALONE, training.RAISED) == ((0.12, 0.12), (0.12, 0.2), 0.1)
+    assert (training.COLOUR, training.WAVES) == (15, 5)
+    assert spectrogram(torch.zeros(1, samples_of(64))).shape[2] == 64
 
 
 def test_a_short_training_warms_up_in_a_tenth_of_its_steps() -> None:
-    assert training.in_steps(training.RECIPE, 12_000) == training.RECIPE
-    short = [(made.steps, made.warmup_steps) for made in (training.in_steps(training.RECIPE, n) for n in (2, 300))]
+    assert training.in_steps(training.ALONE, 8_000) == training.ALONE
+    short = [(made.steps, made.warmup_steps) for made in (training.in_steps(training.ALONE, n) for n in (2, 300))]
     assert short == [(2, 1), (300, 30)]

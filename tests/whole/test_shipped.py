@@ -12,7 +12,7 @@ from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
 from model.files.loaded_model import MODELS
 from model.parts.task_heads import TASK_HEADS
-from training import clip, drawing, pictures
+from training import clip, drawing, pictures, sounds
 from training.compare_pretraining import OF_A_READER, WAYS, standard_errors_apart
 from training.live.styles import STYLES
 from training.loop.blanks_again import KEPT as AGAIN
@@ -146,6 +146,20 @@ def test_the_readme_tells_how_well_pictures_and_words_meet() -> None:
     notice = (MODELS.parent / "NOTICE").read_text(encoding="utf-8")
     assert all(of in notice for of in ("Twemoji", "unicode-emoji-json", "emojibase-data", "emojilib"))
     assert sum(file.stat().st_size for file in folder.iterdir()) < 9_000_000
+
+
+def test_the_readme_tells_how_well_spoken_digits_are_heard() -> None:
+    folder = MODELS / "sounds"
+    kept = json.loads((folder / "metrics.json").read_text())
+    found = [kept["test"][name] for name in ("voices", "new-voice", "joined")]
+    told = ", ".join(f"{100 * of[0]:.1f} ± {100 * of[1]:.1f}%" for of in found)
+    assert f"| {told} |" in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert (found[0][0] >= 0.93, found[1][0] >= 0.6, found[2][0] <= 0.1) == (True, True, True)
+    assert {name: of["steps"] for name, of in kept["training"].items()} == {
+        name: recipe.steps for name, recipe in sounds.RECIPES.items()
+    }
+    assert (folder / "README.md").read_text(encoding="utf-8") == sounds.card(kept)
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 1_500_000
 
 
 @pytest.mark.parametrize("name", [name for name in family.NAMES if (MODELS / name / "README.md").exists()])

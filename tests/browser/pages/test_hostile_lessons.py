@@ -32,6 +32,7 @@ INSTEAD = {
     "rule-or-by-heart": "A sum of two numbers",
     "without-attention": "Six letters a to h, and dots",
     "pictures-meet-words": "Type any words",
+    "sound-in-strips": "Digits, up to 5",
 }
 
 # Nothing is typed there; tests/browser/pages/test_own_picture.py draws.

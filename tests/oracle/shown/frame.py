@@ -11,7 +11,7 @@ from tests.oracle.language.page import DEFAULT_SENTENCE, OWN, Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import encoded, raw
 from tests.oracle.passes import clip as towers
-from tests.oracle.passes import copying, pictures, sums
+from tests.oracle.passes import copying, pictures, sound, sums
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
 from tests.oracle.passes.shipped import n_parameters
 from tests.oracle.shown.course import COURSE, place
@@ -49,6 +49,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "windows-that-shift": (),
     "pictures-from-text": (),
     "pictures-meet-words": (),
+    "sound-in-strips": (),
     "a-larger-one": (GPT,),
     "without-attention": (),
 }
@@ -72,6 +73,7 @@ PICTURED: dict[str, tuple[str, tuple[str, ...]]] = {
     "windows-that-shift": ("Swin", ("swin",)),
     "pictures-from-text": ("a decoder that draws", ("drawing",)),
     "pictures-meet-words": ("text tower", ("texts",)),
+    "sound-in-strips": ("a reader of strips", ("strips",)),
     "some-parameters": ("two small translators", ("experts-free", "experts-balanced")),
 }
 INSTEAD: dict[str, Callable[[Page], Statements]] = {}  # what a lesson reads in place of the sentence, by its slug
@@ -134,6 +136,7 @@ ALIKE: dict[str, Callable[[], int]] = {
     "copying": lambda: n_of_each(map(copying.weights, ("selective", "time-invariant"))),
     "sums": lambda: n_of_each(map(sums.weights, sums.SIZES)),
     "pictures": lambda: n_of_each([pictures.weights("vit-8000")]),
+    "strips": lambda: n_of_each([sound.weights("joined")]),
     "swin": lambda: n_of_each([pictures.weights("swin-8000")]),
     "texts": lambda: n_of_each([towers.weights("texts")]),
 }

@@ -13,6 +13,7 @@ import numpy as np
 
 from model.files.loaded_model import Array
 from ui.components.scene.emoji import Field, Finds
+from ui.components.scene.heard import Heard
 from ui.components.scene.layers import Tower, Wiring
 from ui.components.scene.rounding import points, rounded
 from ui.components.scene.sheet import Fan, Sheet
@@ -23,7 +24,7 @@ from ui.text import piece
 Role = Literal["query", "key", "value", "output", "plain"]
 State = Literal["", "asked", "unseen", "written", "strong"]
 
-_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers", "sheet", "emoji")
+_MEANS = ("cards", "bars", "curve", "matrix", "dots", "bands", "ruler", "layers", "sheet", "heard", "emoji")
 CODE = ("shared/colour.js", "shared/shared.js", *(f"scene/{name}.js" for name in ("pen", *_MEANS, "scene")))
 STYLES = ("scene/scene.css",)
 COMPONENT = component("scene", js=CODE, css=STYLES)
@@ -241,7 +242,9 @@ class Dots:
         }
 
 
-Panel = Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square | Sheet | Fan | Field | Finds
+Panel = (
+    Cards | Bars | Curve | Matrix | Dots | Bands | Ruler | Wiring | Tower | Square | Sheet | Fan | Heard | Field | Finds
+)
 
 
 @dataclass(frozen=True)

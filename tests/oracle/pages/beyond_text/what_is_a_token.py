@@ -38,7 +38,7 @@ SIDE = Stops("Picture, in pixels to a side", "side", ("28", "56", "112", "224"),
 CUT = Stops("Patch, in pixels to a side", "cut", ("1", "2", "4", "7", "14", "28"), "14")
 LINES = ("your sentence is pieces", "the same sentence in", "with class your drawing", "in patches of your")
 LINES += ("with two learned rows", "pixel by pixel your", "a state space reads")
-UNKEPT["what-is-a-token"] = "what you drew"
+UNKEPT["what-is-a-token"] = "what you drew or recorded"
 
 
 def counts(page: Page) -> list[tuple[int, int]]:
@@ -70,7 +70,7 @@ def scene_frame(page: Page, n: int) -> dict[str, Any]:
     texts, drawing, tone = ({"title": one} for one in prose.words("inputs").values())
     of = [texts, texts, drawing, drawing, tone, drawing, texts][n]
     of["title"] += f", in {WAYS[n]}"
-    picture, heard = pictures.sample(sample(page))[0], sound.spectrogram()
+    picture, heard = pictures.sample(sample(page))[0], sound.spectrogram()[::-1]
     cut = {2: 7, 3: 2, 5: 1}.get(n, 0)
     drawn = sheet_of(picture, cut > 0, cut or 28) | {"windows": [0, 7, 14] if n == 3 else []}
     waves = sheet_of(heard, n == 4, 8) | {"windows": []}
@@ -125,7 +125,12 @@ def finer(page: Page) -> Statements:
     yield from prose("half the side four")
 
 
-do = TRY.trials(who, finer, sheet)
+def another(page: Page) -> Statements:
+    yield from sheet(page)
+    yield from prose("what you record in")
+
+
+do = TRY.trials(who, finer, another)
 
 
 def predict(page: Page) -> Statements:

@@ -1,0 +1,220 @@
+"""A sound of one's own: recorded, chosen, refused; what is drawn of it, and what is then heard."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import wave
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model.files.load_sounds import samples
+from tests.browser.conftest import CHROMIUM, FLAGS, ROOT
+from tests.browser.kit import axe_faults, box_of, settled
+from tests.pages.test_own_sound import recording
+
+pytestmark = pytest.mark.browser
+
+ANSWER = ".scene .answer"
+
+
+def opened(page: Page, url: str, query: str = "") -> Page:
+    page.goto(f"{url}/sound-in-strips{query}")
+    expect(page.locator(ANSWER)).to_contain_text("Equal neighbours fall together")
+    return settled(page)
+
+
+def spoken(*digits: int, rate: int = 8000, channels: int = 1) -> bytes:
+    """Digits by one voice, as a file that holds each sample several times over for a higher rate."""
+    pause = np.zeros(960)
+    sound = np.concatenate([pause, *(part for digit in digits for part in (samples()[0][digit], pause))])
+    whole = np.repeat((32767 * sound).astype("<i2"), rate // 8000 * channels)
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(whole.tobytes())
+    return written.getvalue()
+
+
+def choose(page: Page, content: bytes, name: str = "mine.wav") -> None:
+    page.locator("[data-testid=stFileUploader] input").set_input_files(
+        {"name": name, "mimeType": "audio/wav", "buffer": content}
+    )
+
+
+def test_strips_fall_together_as_they_are_read_out(page: Page, url: str) -> None:
+    opened(page, url)
+    expect(page.locator(ANSWER)).to_contain_text("7 3 3. That is right.")
+    cards = page.locator(".scene .card")
+    expect(cards).to_have_count(3)
+    assert page.locator(".scene .word.strong").all_inner_texts()[:3] == ["7", "3", "3"]
+    # Over the sound stands a frame for each, as wide as the strips that say it; its card below, in their middle.
+    picture = page.locator(".scene svg").first
+    bars, windows, below = (
+        [[box_of(one)[side] for side in ("x", "width")] for one in picture.locator(kind).all()]
+        for kind in (".fill", ".window", ".card")
+    )
+    groups: list[list[float]] = []
+    for x, wide in bars:
+        if groups and x - groups[-1][1] < 3:  # beside the one before
+            groups[-1][1] = x + wide
+        else:
+            groups.append([x, x + wide])
+    assert [[x, x + wide] for x, wide in windows] == pytest.approx(np.array(groups), abs=3)
+    middles = [x + wide / 2 for x, wide in below]
+    assert middles == pytest.approx([sum(group) / 2 for group in groups], abs=2)
+    shown = page.locator(".scene image").evaluate(
+        """async (image) => {
+            const picture = new Image();
+            picture.src = image.getAttribute("href");
+            await picture.decode();
+            const canvas = new OffscreenCanvas(picture.width, picture.height);
+            const context = canvas.getContext("2d");
+            context.drawImage(picture, 0, 0);
+            const { data } = context.getImageData(0, 0, picture.width, picture.height);
+            return [picture.width, picture.height, data.filter((one, n) => n % 4 === 3 && one > 0).length];
+        }"""
+    )
+    assert shown[1] == 40
+    assert shown[0] % 4 == 0
+    assert 0.2 < shown[2] / (shown[0] * 40) < 0.9
+    slider = page.get_by_role("slider", name="Strips read out")
+    slider.press("Home")
+    expect(page.locator(ANSWER)).to_contain_text("All are read at once")
+    expect(cards).to_have_count(0)
+    slider.press("ArrowRight")
+    expect(page.locator(ANSWER)).to_contain_text(re.compile(r"^\d+ of \d+ strips\. So far they come to nothing\."))
+    assert axe_faults(page, ".stMain") == []
+
+
+def test_the_voice_says_what_one_types(page: Page, url: str) -> None:
+    opened(page, url)
+    box = page.get_by_label("Digits, up to 5")
+    box.fill("40")
+    box.press("Enter")
+    expect(page.locator(ANSWER)).to_contain_text(re.compile(r": 4 0\."))
+    assert page.locator(".scene .word.strong").all_inner_texts()[:2] == ["4", "0"]
+    expect(page.locator("audio")).to_have_attribute("src", re.compile(r"\.wav$"))
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(8000, 1), (96_000, 2)])
+def test_a_file_is_heard(page: Page, url: str, rate: int, channels: int) -> None:
+    opened(page, url, "?sound=a+file")
+    choose(page, spoken(9, 1, rate=rate, channels=channels))
+    expect(page.locator(ANSWER)).to_contain_text(re.compile(r": 9 1\.$"))  # what was said nobody has told
+    assert "9" not in page.url.partition("?")[2]
+    page.locator("[data-testid=stFileUploaderDeleteBtn] button").click()
+    expect(page.locator(ANSWER)).to_contain_text("7 3 3. That is right.")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"\x89PNG\r\n\x1a\n" + bytes(200), "This is no WAV recording of whole numbers (PCM)."),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>pwned=1</script></svg>", "This is no WAV recording"),
+        (recording(0), "Nothing was recorded."),
+        (recording(2, loud=0), "Only silence was recorded."),
+        (recording(60), "Your sound is 60.0 seconds long. Its first 5 are heard."),
+        (bytes(3_000_000), "File must be"),
+    ],
+    ids=["a picture", "a script", "no time", "silence", "a minute", "too large"],
+)
+def test_what_cannot_be_heard_is_said_in_a_sentence(page: Page, url: str, content: bytes, says: str) -> None:
+    opened(page, url, "?sound=a+file")
+    choose(page, content)
+    expect(page.locator(".stMain")).to_contain_text(says)
+    settled(page)
+    expect(page.locator(ANSWER)).to_contain_text("Equal neighbours fall together")
+    assert page.evaluate("() => window.pwned") is None
+    expect(page.locator(".stException")).to_have_count(0)
+
+
+@pytest.fixture
+def with_microphone(browser: Browser, url: str) -> Iterator[Callable[..., Page]]:
+    """Pages of browsers whose microphone beeps, where it is allowed."""
+    started = []
+
+    def make(*allowed: str) -> Page:
+        options = [*FLAGS, "--use-fake-device-for-media-stream"]
+        own = browser.browser_type.launch(executable_path=CHROMIUM, args=options)
+        started.append(own)
+        context = own.new_context()
+        context.grant_permissions(list(allowed), origin=url)
+        return context.new_page()
+
+    yield make
+    for one in started:
+        one.close()
+
+
+def test_what_one_says_is_recorded_and_heard(with_microphone: Callable[..., Page], url: str) -> None:
+    page = opened(with_microphone("microphone"), url, "?sound=your+voice")
+    expect(page.get_by_text("Your sound stays in the server’s memory until you leave.")).to_be_visible()
+    page.get_by_role("button", name="Record").click()
+    stop = page.get_by_role("button", name="Stop recording")
+    expect(stop).to_be_visible()
+    page.wait_for_timeout(1500)
+    stop.click()
+    expect(page.get_by_text("Until there is one, what a voice says is shown.")).to_have_count(0)
+    expect(page.locator(ANSWER)).not_to_contain_text("That is right")
+    # It goes along to the lesson that cuts all inputs.
+    page.get_by_role("link", name="What is a token?").first.click()
+    expect(page.locator(".scene")).to_contain_text("Your sound")
+
+
+def test_a_microphone_that_is_refused_is_said(with_microphone: Callable[..., Page], url: str) -> None:
+    page = opened(with_microphone(), url, "?sound=your+voice")
+    button = page.get_by_role("button", name="Record")
+    if button.is_enabled():
+        button.click()
+    expect(page.locator("[data-testid=stAudioInput]")).to_contain_text(re.compile("error|microphone", re.IGNORECASE))
+    expect(page.locator(ANSWER)).to_contain_text("7 3 3. That is right.")
+
+
+def test_nothing_that_is_said_reaches_the_disk(tmp_path: Path) -> None:
+    """Every file that the app opens for writing while a sound is heard, by an audit hook in a process of its own."""
+    script, lesson = tmp_path / "script.py", tmp_path / "lesson.py"
+    script.write_text(WRITING)
+    lesson.write_text(LESSON)
+    command, env = [sys.executable, str(script), str(lesson)], os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200, check=False)
+    assert done.stdout.splitlines()[-1:] == ["written: []"], done.stdout + done.stderr[-2000:]
+
+
+LESSON = """
+import io
+import streamlit as st
+import pages.course
+from pages import own_sound
+from pages.lesson_page import show
+from tests.pages.test_own_sound import recording
+from ui.course.lesson import COURSE
+if st.session_state.get("say"):
+    st.session_state["widget"] = io.BytesIO(recording(2))
+    own_sound._take("a file", "widget")
+own_sound.draw_own()
+show(COURSE.lesson("sound-in-strips"))
+"""
+WRITING = """
+import sys
+from streamlit.testing.v1 import AppTest
+test = AppTest.from_file(sys.argv[1], default_timeout=100)
+test.query_params["sound"] = "a file"
+test.run()
+written = []
+sys.addaudithook(
+    lambda event, of: event == "open" and isinstance(of[1], str) and set(of[1]) & set("wax+") and written.append(of[0])
+)
+test.session_state["say"] = True
+test.run()
+assert not test.exception, test.exception
+assert len(test.session_state["own_sound"].wave) == 16_000
+print("written:", written)
+"""
