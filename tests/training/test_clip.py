@@ -225,13 +225,16 @@ def test_a_file_that_is_missing_is_named(file: str, read: Callable[[Path], objec
 
 
 def test_the_shipped_vectors_are_those_of_the_shipped_pictures() -> None:
-    files = [Image.open(io.BytesIO(picture_file(n))) for n in (0, 700, len(emoji()) - 1)]
+    some = range(0, len(emoji()), 36)
+    files = [Image.open(io.BytesIO(picture_file(n))) for n in some]
     drawn = torch.stack([torch.from_numpy(np.array(file)) for file in files]).float() / 255
     with torch.no_grad():
         own = torch.nn.functional.normalize(load_towers()[0].pictures(drawn), dim=-1).numpy()
     cosines = picture_vectors() @ own.T
     assert len(picture_vectors()) == len(emoji())
-    assert cosines.argmax(0).tolist() == [0, 700, len(emoji()) - 1]
+    found = cosines.argmax(0) == np.array(some)  # but for a few that look like others
+    assert found.mean() > 0.9
+    assert min(cosines[n, at] for at, n in enumerate(some)) > 0.7
 
 
 def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:
