@@ -22,7 +22,7 @@ from ui.text import number
 SPOKEN = "what you said"  # which no address holds
 VOICE_SAYS, YOURS, FILE, TONE = KINDS = ("digits", "your voice", "a file", "a tone")
 KIND = Choice("Sound", "sound", KINDS)
-DIGITS, FIRST, MOST = "digits", "733", 5  # in the address: what the voice says; so many digits at most
+DIGITS, FIRST, MOST = "digits", "133", 5  # in the address: what the voice says; so many digits at most
 _OWN = "own_sound"  # in the session
 NEAR = ("localhost", "127.0.0.1", "::1")  # where browsers record without https
 
@@ -128,6 +128,7 @@ def _takes(kind: str) -> None:
         st.caption(
             f"The first {LONGEST:.0f} seconds are heard. Your sound stays in the server’s memory until you leave. "
             "Until there is one, what a voice says is shown."
+            + (" If it does not record: allow this page the microphone, or choose a file." if kind == YOURS else "")
         )
     elif given.seconds > LONGEST:
         st.caption(f"Your sound is {number(given.seconds, 1)} seconds long. Its first {LONGEST:.0f} are heard.")

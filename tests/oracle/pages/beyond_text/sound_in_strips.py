@@ -47,7 +47,7 @@ UNKEPT["sound-in-strips"] = "what you said"
 
 
 def digits(page: Page) -> str:
-    return "".join(one for one in page.state.get("digits", "733") if one in "0123456789")[:5] or "733"
+    return "".join(one for one in page.state.get("digits", "133") if one in "0123456789")[:5] or "133"
 
 
 def wave(page: Page) -> np.ndarray:
@@ -66,18 +66,18 @@ def asks(page: Page) -> Statements:
     yield KIND.drawn(page)
     match KIND.of(page):
         case "digits":
-            yield claims.text_box("Digits, up to 5", page.state.get("digits", "733"))
+            yield claims.text_box("Digits, up to 5", page.state.get("digits", "133"))
             yield VOICE.drawn(page)
         case "your voice":
             yield claims.control("audio_input", prose.line("say digits in english"), value=None)
-            yield from prose("the first seconds are")
+            yield from prose("the first seconds of")
             return
         case "a file":
             yield claims.control("file_uploader", prose.line("a recording as a"), value=None)
             yield from prose("the first seconds are")
             return
     yield Statement("audio", {})
-    if KIND.at(page) == 0 and page.state.get("digits", "733") != digits(page):
+    if KIND.at(page) == 0 and page.state.get("digits", "133") != digits(page):
         yield from prose("a voice says up", words(digits(page)))
 
 
