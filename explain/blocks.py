@@ -19,6 +19,7 @@ MATRICES = {
     "pooler": ("W", "the encoder's output"),
     "classifier": ("W", "what goes in"),
     "score": ("W", "what goes in"),
+    "head": ("W", "what goes in"),
     "widen": ("W", "the narrow rows"),
 }
 

@@ -30,7 +30,7 @@ NEAR = ("localhost", "127.0.0.1", "::1")  # where browsers record without https
 @dataclass(frozen=True)
 class Own:
     """A wave (n) at 8 kHz, from −1 to 1; said: the digits in it, if they are known; kind: one of KINDS; seconds: how
-    long it was before it was cut; first: the first of those digits alone, as a wave
+    long it was before it was cut; first: the first of those digits alone, as a wave; why: it cannot be heard, if so
     """
 
     wave: Array
@@ -38,6 +38,7 @@ class Own:
     kind: str = VOICE_SAYS
     seconds: float = 0.0
     first: Array | None = None
+    why: str = ""
 
     @property
     def one(self) -> Array:
@@ -62,10 +63,16 @@ def digits() -> tuple[int, ...]:
     return tuple(map(int, found or FIRST))
 
 
-def recorded() -> Own | str | None:
-    """What the visitor has spoken or chosen last, or why it cannot be heard; None if there is nothing."""
-    held: Own | str | None = st.session_state.get(_OWN)
-    return held
+def _given() -> Own | None:
+    """What the visitor has spoken or chosen last."""
+    given: Own | None = st.session_state.get(_OWN)
+    return given
+
+
+def recorded() -> Own | None:
+    """The same, if it can be heard."""
+    given = _given()
+    return None if given is None or given.why else given
 
 
 def own() -> Own:
@@ -73,7 +80,7 @@ def own() -> Own:
     kind, given = KIND.value(), recorded()
     if kind == TONE:
         return Own(glide(RATE).astype(np.float32), kind=TONE)
-    if isinstance(given, Own) and given.kind == kind:
+    if given is not None and given.kind == kind:
         return given
     n = voice().options.index(voice().value())
     return Own(said(digits(), n), digits(), first=said(digits()[:1], n))
@@ -85,9 +92,9 @@ def _take(kind: str, widget: str) -> None:
         return
     try:
         wave, seconds = read_wav(given.getvalue())
-        st.session_state[_OWN] = Own(wave, None, kind, seconds)
+        st.session_state[_OWN] = Own(wave, kind=kind, seconds=seconds)
     except RecordingError as error:
-        st.session_state[_OWN] = str(error)
+        st.session_state[_OWN] = Own(np.zeros(0, np.float32), kind=kind, why=str(error))
 
 
 def draw_own() -> None:
@@ -121,15 +128,15 @@ def _takes(kind: str) -> None:
     else:
         widget = partial(st.file_uploader, "A recording, as a WAV file", "wav")
     widget(key=f"given_{kind}", on_change=_take, args=(kind, f"given_{kind}"))
-    given = recorded()
-    if isinstance(given, str):
-        st.info(f"{given} Shown is what a voice says.")
-    elif given is None or given.kind != kind:
+    given = _given()
+    if given is None or given.kind != kind:
         st.caption(
             f"The first {LONGEST:.0f} seconds are heard. Your sound stays in the server’s memory until you leave. "
             "Until there is one, what a voice says is shown."
             + (" If it does not record: allow this page the microphone, or choose a file." if kind == YOURS else "")
         )
+    elif given.why:
+        st.info(f"{given.why} Shown is what a voice says.")
     elif given.seconds > LONGEST:
         st.caption(f"Your sound is {number(given.seconds, 1)} seconds long. Its first {LONGEST:.0f} are heard.")
 

@@ -12,6 +12,7 @@ and a card; it prints how often a picture is among the five nearest to a text, w
 import argparse
 import csv
 import dataclasses
+import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
@@ -34,7 +36,6 @@ from training.loop.resumable_run import hardware
 from training.loop.small_run import train_several, train_small
 from training.loop.updates import Batch
 from training.pictures import share
-from training.png import as_png
 
 NAME = "towers"
 CARD = Path(__file__).parent / "cards" / "clip.md"
@@ -206,9 +207,16 @@ def card(metrics: dict[str, Any]) -> str:
     return text.format(percent=percent, of=metrics["test"], **metrics["training"], **metrics["recipe"])
 
 
+def as_png(picture: Tensor) -> bytes:
+    """A picture (h,w,3) from 0 to 1, red, green and blue, as a file that a browser reads."""
+    file = io.BytesIO()
+    Image.fromarray((255 * picture).round().byte().numpy()).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
 def keep(pictures: Tensor, told: Sequence[Emoji], out: Path) -> None:
     """Write the pictures as files one behind the other, and where each ends; of each its name, its part, its words."""
-    files = [as_png((255 * picture).round().byte().numpy()) for picture in pictures]
+    files = [as_png(picture) for picture in pictures]
     ends = torch.tensor([0, *map(len, files)]).cumsum(0)
     save_file({"files": torch.frombuffer(bytearray(b"".join(files)), dtype=torch.uint8), "ends": ends}, out / PICTURES)
     lines = ["name\tsplit\twords"]

@@ -20,7 +20,7 @@ from model.sound.spectrogram import spectrogram
 from model.sound.waves import samples_of
 from model.trace import Trace
 from pages.own_picture import DRAWN, draw_own, own, read_own
-from pages.own_sound import Own, recorded
+from pages.own_sound import recorded
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
 from ui.components.scene.sheet import Cut, Sheet
@@ -81,10 +81,11 @@ def second_of_sound() -> tuple[str, Array]:
     """The loudest second of what the visitor has recorded, or a tone: what it is called; its spectrogram, highest pitch
     first (pitches,frames).
     """
-    given = recorded()
-    is_own = isinstance(given, Own)
-    wave = given.wave if isinstance(given, Own) else glide(samples_of(SOUND.frames)).astype(np.float32)
-    return "Your sound" if is_own else "A sound", np.ascontiguousarray(in_patches(SOUND, wave)[::-1])
+    if given := recorded():
+        name, wave = "Your sound", given.wave
+    else:
+        name, wave = "A sound", glide(samples_of(SOUND.frames)).astype(np.float32)
+    return name, np.ascontiguousarray(in_patches(SOUND, wave)[::-1])
 
 
 def scene(trace: Trace) -> Scene:

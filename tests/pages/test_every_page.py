@@ -25,6 +25,7 @@ PAGES: list[Path | str] = [*OTHERS, *(lesson.slug for lesson in LESSONS)]
 SHARED = (
     *("router", "classes", "course.py", "family_models.py", "family_scenes.py", "hidden_word.py"),
     *("first_screen.py", "lesson_page.py", "live_training.py", "attention_prices.py", "own_picture.py", "own_sound.py"),
+    "patches.py",
 )
 SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
 

@@ -63,9 +63,11 @@ def test_a_recording_is_kept_for_the_visit_until_it_is_wiped(taken: dict[str, An
     own_sound._take("your voice", "widget")
     own = taken["own_sound"]
     assert (len(own.wave), own.kind, own.seconds, own.said) == (40_000, "your voice", 60, None)
+    assert own_sound.recorded() is own
     taken["widget"] = io.BytesIO(b"RIFF")
     own_sound._take("a file", "widget")
-    assert taken["own_sound"] == "This is no WAV recording of whole numbers (PCM)."
+    assert taken["own_sound"].why == "This is no WAV recording of whole numbers (PCM)."
+    assert own_sound.recorded() is None
     taken["widget"] = None
     own_sound._take("a file", "widget")
     assert "own_sound" not in taken
@@ -78,15 +80,15 @@ def texts(app: Any) -> list[str]:
 def test_what_is_said_of_a_recording(played: list[np.ndarray]) -> None:
     app = opened("sound-in-strips", sound="your voice")
     assert any(one.startswith("The first 5 seconds are heard.") for one in texts(app))
-    app.session_state["own_sound"] = Own(glide(4000).astype(np.float32), None, "your voice", 8.25)
+    app.session_state["own_sound"] = Own(glide(4000).astype(np.float32), kind="your voice", seconds=8.24)
     app.run()
-    assert "Your sound is 8.3 seconds long. Its first 5 are heard." in texts(app) or (
-        "Your sound is 8.2 seconds long. Its first 5 are heard." in texts(app)
-    )
+    assert "Your sound is 8.2 seconds long. Its first 5 are heard." in texts(app)
     assert not any("what a voice says is shown" in one for one in texts(app))
-    app.session_state["own_sound"] = "Nothing was recorded."
-    app.run()
-    assert "Nothing was recorded. Shown is what a voice says." in texts(app)
+    for kind in ("your voice", "a file"):
+        app.session_state["own_sound"] = Own(np.zeros(0), kind=kind, why="Nothing was recorded.")
+        app.run()
+        # What went wrong with a file is not said of the microphone.
+        assert ("Nothing was recorded. Shown is what a voice says." in texts(app)) == (kind == "your voice")
     assert not app.exception
     assert not played  # a recording has its own player
 
@@ -113,7 +115,7 @@ def test_no_result_that_is_kept_goes_by_a_sound(see: str, trial: str, monkeypatc
     get = engine._results.get
     monkeypatch.setattr(engine._results, "get", lambda key, *more: keys.append(repr(key)) or get(key, *more))
     app = opened("sound-in-strips", sound="a file", see=see, **{"try": trial})
-    app.session_state["own_sound"] = Own(np.random.default_rng(1).random(5000, np.float32), None, "a file", 1.0)
+    app.session_state["own_sound"] = Own(np.random.default_rng(1).random(5000, np.float32), kind="a file")
     keys.clear()
     app.run()
     assert not app.exception

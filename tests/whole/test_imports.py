@@ -23,7 +23,7 @@ ALLOWED = {
     "processes": "",
     "serving": "streamlit starlette google",
     "classroom": "sqlalchemy alembic cachetools segno",
-    "training": "model experiments processes numpy torch tokenizers safetensors accelerate sacrebleu rich",
+    "training": "model experiments processes numpy torch tokenizers safetensors PIL accelerate sacrebleu rich",
 }
 # May import anything; nothing else imports pages, whose own parts may import each other.
 FREE = {"benchmarks", "screenshots", "tests"}

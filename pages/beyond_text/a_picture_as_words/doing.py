@@ -1,8 +1,5 @@
 """Do: hide patches by hand, compare where it looks with what matters, read every row, compare places and readers."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 
@@ -11,6 +8,7 @@ from model.files.load_pictures import CLASS, CNN, NAMES, SIZES, VIT, load_reader
 from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.own_picture import own, read_own
+from pages.patches import gone, grid, share, taken_out
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.control import Choice
@@ -20,29 +18,6 @@ from ui.views.charts.tables import table
 TRIAL = Choice("Try", "try", ("Hide patches", "Looks and effects", "Read every row", "Places", "Fewer digits"))
 HIDDEN = "hide"  # in the address: patches from 1, like 6.7
 KINDS = {VIT: "Vision Transformer", CNN: "convolutional network"}
-
-
-def gone() -> frozenset[int]:
-    """The patches that the visitor has hidden."""
-    asked = st.query_params.get(HIDDEN, "").split(".")
-    return frozenset(n for n in range(1, 1 + load_vision().config.n_patches) if str(n) in asked)
-
-
-def grid(
-    values: Array,
-    caption: Caption,
-    key: str,
-    *,
-    scale: Scale = Scale(),
-    describe: str = "Patch {name}: {value}",
-    **more: object,
-) -> None:
-    """A number for each patch, where it lies."""
-    side = round(len(values) ** 0.5)
-    rows, columns = ([f"{what} {n}" for n in range(1, 1 + side)] for what in ("row", "column"))
-    names = [[str(side * row + column) for column in range(1, 1 + side)] for row in range(side)]
-    labels = Labels(rows, columns, describe, names)
-    matrix(values.reshape(side, side), labels, replace(caption, csv_name=caption.title), key=key, scale=scale, **more)  # type: ignore[arg-type]
 
 
 def do(trace: Trace) -> None:
@@ -56,24 +31,18 @@ def do(trace: Trace) -> None:
 
 
 def hide() -> None:
-    hidden, loaded, side = gone(), load_vision(), load_vision().config.size // load_vision().config.patch
+    loaded = load_vision()
+    numbers = np.arange(1, 1 + loaded.config.n_patches).reshape(loaded.config.side, -1)
+    hidden = gone(HIDDEN, numbers.size)
     first, now = read_own(), read_own(hidden)
     before, after = chances(first), chances(now)
     was, named = int(before.argmax()), int(after.argmax())
     found = engine.alone(lambda: effects(loaded, own().picture, hidden, was))
 
-    def toggle(cell: tuple[int, int]) -> None:
-        left = gone() ^ {1 + side * cell[0] + cell[1]}
-        if left:
-            st.query_params[HIDDEN] = ".".join(map(str, sorted(left)))
-        else:
-            st.query_params.pop(HIDDEN, None)
-
     st.markdown(
         "**Click a patch to hide it, and again to show it.** Hidden means that no row may look at it. Each number says "
         f"how likely {was} would be if that patch were hidden as well."
     )
-    mask = np.array([n in hidden for n in range(1, 1 + len(found.after))]).reshape(side, side)
     grid(
         found.after,
         Caption(
@@ -83,8 +52,8 @@ def hide() -> None:
         ),
         "hide_patches",
         describe="Without patch {name}: {value}",
-        hidden=mask,
-        on_select=toggle,
+        hidden=np.isin(numbers, [*hidden]),
+        on_select=taken_out(HIDDEN, numbers),
     )
     if hidden:
         st.markdown(
@@ -130,11 +99,6 @@ def looks() -> None:
         "Which it looks at most is found anew after each. Rollout only multiplies weights. The third picture alone "
         "switches patches off."
     )
-
-
-def share(of: Sequence[float]) -> str:
-    """In percent, with its standard error."""
-    return f"{number(100 * of[0], 1)} ± {number(100 * of[1], 1)}"
 
 
 def every_row() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from experiments.pictures.looking import hidden, lens, rollout
@@ -12,9 +11,8 @@ from model.trace import Trace
 from pages.beyond_text.a_picture_as_words.doing import KINDS, do
 from pages.beyond_text.a_picture_as_words.scene import scene
 from pages.own_picture import DRAWN, draw_own, read_own
-from ui.components.head_grid import head_grid
+from pages.patches import chosen_head, weights_of
 from ui.components.matrix import Caption, Labels, Scale
-from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -22,7 +20,6 @@ from ui.course.quiz import Question
 from ui.text import number
 
 SHOWN = Choice("What to see", "see", ("attention", "pixels of the patches", "columns"))
-MAP = "map"  # in the address: layer and head
 SHARPER = 4  # pixels to a side of the patches that Predict asks about
 
 
@@ -70,20 +67,10 @@ def see(trace: Trace) -> Shown:
 
 
 def attention(read: Trace) -> Shown:
-    layers = range(len(read.model.anatomy.attentions["encoder"]))
-    weights = np.stack([read.attention("encoder", layer) for layer in layers])  # (L,H,17,17)
+    weights = weights_of(read)  # (L,H,17,17)
     side = round((weights.shape[-1] - 1) ** 0.5)
     of_class = weights[:, :, 0, 1:].reshape(*weights.shape[:2], side, side)
-    default = len(layers) - 1, 0
-    layer, head = read_pair(MAP, weights.shape[:2], default)
-    head_grid(
-        of_class / of_class.max(),
-        key="looks_by_head",
-        selected=(layer, head),
-        title=f"Where {CLASS} looks: a small picture for each head",
-        mean=False,
-        on_select=lambda chosen: write_pair(MAP, chosen, default),
-    )
+    layer, head = chosen_head(of_class / of_class.max(), f"Where {CLASS} looks", (len(weights) - 1, 0))
     path = read.model.anatomy.attention("encoder", layer).path
     return checked_matrix(
         read,

@@ -9,9 +9,9 @@ from model.families.drawing import FIRST_CODE, N_CODES, N_PATCHES, PATCH, QUESTI
 from model.files.load_drawing import drawing_metrics, load_drawing
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.beyond_text.a_picture_as_words.doing import share
 from pages.beyond_text.pictures_from_text.scene import drawn, read_back
 from pages.own_picture import draw_own, own
+from pages.patches import share
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.components.scene import Card, Cards, Frame, Link, Row, Scene

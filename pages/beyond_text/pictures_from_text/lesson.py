@@ -11,17 +11,15 @@ from model.trace import Trace
 from pages.beyond_text.pictures_from_text.doing import do
 from pages.beyond_text.pictures_from_text.scene import SIDE, drawn, scene, word_and_attempt
 from pages.own_picture import DRAWN
+from pages.patches import chosen_head, weights_of
 from ui import engine
-from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption
-from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Stops
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import number
 
-MAP = "map"  # in the address: layer and head
 NEXT = Stops("Patch that is drawn", "patch", tuple(range(2, 1 + N_PATCHES)), default=25)
 
 
@@ -47,19 +45,13 @@ def controls(trace: Trace) -> None:
 def see(trace: Trace) -> Shown:
     read = engine.run(trace_drawing, load_drawing(), (drawn().word, *drawn().ids))
     n = NEXT.value()  # the row before it has read the word and n − 1 patches
-    layers = range(len(read.model.anatomy.attentions["decoder"]))
-    looks = np.stack([read.attention("decoder", layer)[:, n - 1] for layer in layers])  # (L,H,49)
+    looks = weights_of(read, "decoder")[:, :, n - 1]  # (L,H,49)
     seen = np.zeros((*looks.shape[:2], N_PATCHES))
     seen[..., : n - 1] = looks[..., 1:n]
-    default = len(layers) - 1, 0
-    layer, head = read_pair(MAP, looks.shape[:2], default)
-    head_grid(
+    layer, head = chosen_head(
         seen.reshape(*looks.shape[:2], SIDE, SIDE) / seen.max(),
-        key="looks_at_drawn",
-        selected=(layer, head),
-        title=f"Where it looks before it draws patch {n}: a small picture for each head",
-        mean=False,
-        on_select=lambda chosen: write_pair(MAP, chosen, default),
+        f"Where it looks before it draws patch {n}",
+        (len(looks) - 1, 0),
     )
     first = (n - 1) // SIDE * SIDE  # the row of the picture that the patch lies in
     rows, columns = range(first, n), range(n)

@@ -10,7 +10,6 @@ from model.families.two_towers import words_of
 from model.files.load_clip import clip_metrics, emoji, known_words, picture_vectors
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.beyond_text.a_picture_as_words.doing import share
 from pages.beyond_text.pictures_meet_words.scene import (
     addresses,
     batch,
@@ -20,6 +19,7 @@ from pages.beyond_text.pictures_meet_words.scene import (
     temperatures,
     vectors,
 )
+from pages.patches import share
 from ui.components.scene import Frame, Scene
 from ui.components.scene import scene as draw_scene
 from ui.components.scene.emoji import Field, Find, Finds

@@ -11,16 +11,14 @@ from model.files.load_clip import clip_metrics, load_text_tower, trace_text
 from model.trace import Trace
 from pages.beyond_text.pictures_meet_words.doing import do
 from pages.beyond_text.pictures_meet_words.scene import batch, batch_cosines, scene, words, words_box
+from pages.patches import chosen_head, weights_of
 from ui import engine
-from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption
-from ui.controls.address import read_pair, write_pair
 from ui.course.check import Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import number
 
-MAP = "map"  # in the address: layer and head
 PARTS = 3 / 4, 1 / 3  # of what it finds of known pictures: from here on "nearly as many", "half as many"
 
 
@@ -47,18 +45,7 @@ def idea(trace: Trace) -> None:
 
 def see(trace: Trace) -> Shown:
     read = engine.run(trace_text, load_text_tower(), words())
-    layers = range(len(read.model.anatomy.attentions["encoder"]))
-    looks = np.stack([read.attention("encoder", layer) for layer in layers])  # (L,H,W,W)
-    default = 0, 0
-    layer, head = read_pair(MAP, looks.shape[:2], default)
-    head_grid(
-        looks,
-        key="looks_at_words",
-        selected=(layer, head),
-        title="Where the text tower looks among your words: a small picture for each head",
-        mean=False,
-        on_select=lambda chosen: write_pair(MAP, chosen, default),
-    )
+    layer, head = chosen_head(weights_of(read), "Where the text tower looks among your words", (0, 0))
     return checked_matrix(
         read,
         f"{read.model.anatomy.attention('encoder', layer).path}.weights",

@@ -10,9 +10,9 @@ from experiments.sounds.listening import named, says, silenced, without_blanks
 from model.files.load_sounds import JOINED, NEW_VOICE, VOICES, SoundTrace, load_sound, sound_metrics
 from model.sound.ctc import chance_of, collapsed
 from model.trace import Trace
-from pages.beyond_text.a_picture_as_words.doing import share
 from pages.beyond_text.sound_in_strips.scene import BLANK_SIGN, in_a_row, read_strips, sign
 from pages.own_sound import own
+from pages.patches import gone, share, taken_out
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import read_pair, write_pair
@@ -74,12 +74,6 @@ def rewrite() -> None:
     )
 
 
-def gone(n_patches: int) -> frozenset[int]:
-    """The patches that the visitor has silenced, from 1."""
-    asked = st.query_params.get(SILENT, "").split(".")
-    return frozenset(n for n in range(1, 1 + n_patches) if str(n) in asked)
-
-
 def read_patches(name: str, silent: frozenset[int]) -> SoundTrace:
     """The visitor's sound through a reader of one digit, while some patches are silent. It is not remembered."""
     return engine.alone(lambda: named(load_sound(name), own().one, silent))
@@ -93,20 +87,13 @@ def heard_by_one() -> str:
 def silence() -> None:
     loaded, wave = load_sound(), own().one
     config = loaded.config
-    silent = gone(config.n_patches)
+    silent = gone(SILENT, config.n_patches)
     before, after = (chances(read_patches(VOICES, some)) for some in (frozenset[int](), silent))
     was, now = int(before.argmax()), int(after.argmax())
     left = engine.alone(lambda: silenced(loaded, wave, silent, was))
 
     # As in the spectrogram above, low pitches stand below.
     numbers = np.arange(1, 1 + config.n_patches).reshape(-1, config.across)[::-1]
-
-    def toggle(cell: tuple[int, int]) -> None:
-        others = gone(config.n_patches) ^ {int(numbers[cell])}
-        if others:
-            st.query_params[SILENT] = ".".join(map(str, sorted(others)))
-        else:
-            st.query_params.pop(SILENT, None)
 
     st.markdown(
         f"**Which patches does the answer come from?** One reader names one digit. It hears {heard_by_one()}, "
@@ -130,7 +117,7 @@ def silence() -> None:
         key="do_matrix",
         scale=Scale("weight"),
         hidden=np.isin(numbers, [*silent]),
-        on_select=toggle,
+        on_select=taken_out(SILENT, numbers),
     )
     if silent:
         st.markdown(

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from experiments.sounds.listening import named
@@ -14,10 +13,9 @@ from model.trace import Trace
 from pages.beyond_text.sound_in_strips.doing import do
 from pages.beyond_text.sound_in_strips.scene import BLANK_SIGN, SECONDS, WIDE, read_strips, scene, sign
 from pages.own_sound import SPOKEN, draw_own, own
+from pages.patches import chosen_head, weights_of
 from ui import engine
-from ui.components.head_grid import head_grid
 from ui.components.matrix import Caption, Labels
-from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -25,7 +23,6 @@ from ui.course.quiz import Question
 from ui.text import number
 
 SEE = Choice("What to see", "see", ("strips: their scores", "patches: where it looks"))
-MAP = "map"  # in the address: layer and head
 
 
 def idea(trace: Trace) -> None:
@@ -70,18 +67,11 @@ def strips() -> Shown:
 def patches() -> Shown:
     loaded = load_sound()
     read = engine.alone(lambda: named(loaded, own().one))
-    layers = range(len(read.model.anatomy.attentions["encoder"]))
-    weights = np.stack([read.attention("encoder", layer) for layer in layers])  # (L,H,42,42)
+    weights = weights_of(read)  # (L,H,42,42)
     looks = weights[:, :, 0, len(FIRST_ROWS) :].reshape(*weights.shape[:2], -1, loaded.config.across)
-    default = len(layers) - 1, 0
-    layer, head = read_pair(MAP, weights.shape[:2], default)
-    head_grid(
-        looks[:, :, ::-1] / looks.max(),
-        key="looks_at_sound",
-        selected=(layer, head),
-        title="Where [class] looks: a small spectrogram for each head, low pitches below",
-        mean=False,
-        on_select=lambda chosen: write_pair(MAP, chosen, default),
+    # As in the spectrogram above, low pitches stand below.
+    layer, head = chosen_head(
+        looks[:, :, ::-1] / looks.max(), f"Where {FIRST_ROWS[0]} looks, low pitches below", (len(weights) - 1, 0)
     )
     return checked_matrix(
         read,

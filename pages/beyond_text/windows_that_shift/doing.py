@@ -8,7 +8,6 @@ from experiments.pictures.looking import chances
 from model.files.load_pictures import CNN, IN_WINDOWS, SIZES, VIT, load_swin, picture_metrics
 from model.parts.window_attention import ShiftedWindowAttention
 from model.trace import Trace
-from pages.beyond_text.a_picture_as_words.doing import grid, share
 from pages.beyond_text.windows_that_shift.scene import (
     FIRST,
     N_PATCHES,
@@ -20,6 +19,7 @@ from pages.beyond_text.windows_that_shift.scene import (
     read_own,
     turned_patch,
 )
+from pages.patches import grid, share
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.controls.address import write_count
 from ui.controls.control import Choice, Stops

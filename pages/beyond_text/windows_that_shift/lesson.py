@@ -13,15 +13,13 @@ from model.trace import Trace
 from pages.beyond_text.windows_that_shift.doing import do
 from pages.beyond_text.windows_that_shift.scene import SIDE, SIZES_OF, WINDOW, read_own, scene, turned_patch
 from pages.own_picture import DRAWN, draw_own
-from ui.components.head_grid import head_grid
+from pages.patches import chosen_head
 from ui.components.matrix import Caption, Labels, Scale
-from ui.controls.address import read_pair, write_pair
 from ui.controls.control import Choice
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 
-MAP = "map"  # in the address: block and head
 SHOWN = Choice("What to see", "see", ("attention", "pixels"))
 
 
@@ -71,16 +69,11 @@ def see(trace: Trace) -> Shown:
             for path, (which, place, _) in zip(paths, windows, strict=True)
         ]
     )  # (blocks,H,M²)
-    default = 0, 0
-    block, head = read_pair(MAP, looks.shape[:2], default)
-    head_grid(
+    block, head = chosen_head(
         looks.reshape(*looks.shape[:2], WINDOW, WINDOW) / looks.max(),
-        key="looks_in_window",
-        selected=(block, head),
-        title=f"Where patch {1 + turned_patch()} looks in its window: a small picture for each head",
+        f"Where patch {1 + turned_patch()} looks in its window",
+        (0, 0),
         row_label="block",
-        mean=False,
-        on_select=lambda chosen: write_pair(MAP, chosen, default),
     )
     which, place, patches = windows[block]
     names = tuple(str(1 + patch) for patch in patches)

@@ -1,19 +1,14 @@
 """A digit of one's own: drawn with the mouse or a finger, photographed, wiped; and what the model then reads."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
 from playwright.sync_api import Page, expect
 
 from model.files.load_pictures import samples
-from tests.browser.conftest import ROOT
 from tests.browser.kit import axe_faults, box_of, rerun, settled
 
 pytestmark = pytest.mark.browser
@@ -178,41 +173,3 @@ def test_a_finger_draws_on_a_phone_and_does_not_scroll(new_page: Callable[..., P
     badge = box_of(page.locator(".st-key-badge"))
     title = box_of(page.locator(".drawing .title"))
     assert badge["y"] + badge["height"] <= title["y"] + 2 or badge["x"] >= title["x"] + title["width"]
-
-
-def test_nothing_that_is_drawn_reaches_the_disk(tmp_path: Path) -> None:
-    """Every file that the app opens for writing while a drawing is read, by an audit hook in a process of its own."""
-    script, lesson = tmp_path / "script.py", tmp_path / "lesson.py"
-    script.write_text(WRITING)
-    lesson.write_text(LESSON)
-    command, env = [sys.executable, str(script), str(lesson)], os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200, check=False)
-    assert done.stdout.splitlines()[-1:] == ["written: []"], done.stdout + done.stderr[-2000:]
-
-
-LESSON = """
-import streamlit as st
-import pages.course
-from pages import own_picture
-from pages.lesson_page import show
-from ui.components.drawing import Drawn
-from ui.course.lesson import COURSE
-if st.session_state.get("draw"):
-    own_picture._take(Drawn((((100, 100), (800, 100), (400, 900)),)))
-own_picture.draw_own()
-show(COURSE.lesson("a-picture-as-words"))
-"""
-WRITING = """
-import sys
-from streamlit.testing.v1 import AppTest
-test = AppTest.from_file(sys.argv[1], default_timeout=100).run()
-written = []
-sys.addaudithook(
-    lambda event, of: event == "open" and isinstance(of[1], str) and set(of[1]) & set("wax+") and written.append(of[0])
-)
-test.session_state["draw"] = True
-test.run()
-assert not test.exception, test.exception
-assert test.session_state["own_picture"].any()
-print("written:", written)
-"""

@@ -1,20 +1,16 @@
 """A sound of one's own: recorded, chosen, refused; what is drawn of it, and what is then heard."""
 
 import io
-import os
 import re
-import subprocess
-import sys
 import wave
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from model.files.load_sounds import samples
-from tests.browser.conftest import CHROMIUM, FLAGS, ROOT, WATCH
+from tests.browser.conftest import CHROMIUM, FLAGS, WATCH
 from tests.browser.kit import axe_faults, box_of, settled
 from tests.pages.test_own_sound import recording
 
@@ -177,45 +173,3 @@ def test_a_microphone_that_is_refused_is_said(with_microphone: Callable[..., Pag
     expect(page.locator("[data-testid=stAudioInput]")).to_contain_text("An error has occurred")
     expect(page.get_by_text("allow this page the microphone")).to_be_visible()
     expect(page.locator(ANSWER)).to_contain_text("1 3 3. That is right.")
-
-
-def test_nothing_that_is_said_reaches_the_disk(tmp_path: Path) -> None:
-    """Every file that the app opens for writing while a sound is heard, by an audit hook in a process of its own."""
-    script, lesson = tmp_path / "script.py", tmp_path / "lesson.py"
-    script.write_text(WRITING)
-    lesson.write_text(LESSON)
-    command, env = [sys.executable, str(script), str(lesson)], os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200, check=False)
-    assert done.stdout.splitlines()[-1:] == ["written: []"], done.stdout + done.stderr[-2000:]
-
-
-LESSON = """
-import io
-import streamlit as st
-import pages.course
-from pages import own_sound
-from pages.lesson_page import show
-from tests.pages.test_own_sound import recording
-from ui.course.lesson import COURSE
-if st.session_state.get("say"):
-    st.session_state["widget"] = io.BytesIO(recording(2))
-    own_sound._take("a file", "widget")
-own_sound.draw_own()
-show(COURSE.lesson("sound-in-strips"))
-"""
-WRITING = """
-import sys
-from streamlit.testing.v1 import AppTest
-test = AppTest.from_file(sys.argv[1], default_timeout=100)
-test.query_params["sound"] = "a file"
-test.run()
-written = []
-sys.addaudithook(
-    lambda event, of: event == "open" and isinstance(of[1], str) and set(of[1]) & set("wax+") and written.append(of[0])
-)
-test.session_state["say"] = True
-test.run()
-assert not test.exception, test.exception
-assert len(test.session_state["own_sound"].wave) == 16_000
-print("written:", written)
-"""

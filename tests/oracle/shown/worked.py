@@ -410,7 +410,7 @@ def gate(oracle: Forward, name: str, index: Index) -> Step:
 
 def logit(oracle: Forward, name: str, index: Index) -> Step:
     if "head.weight" in oracle.w:  # of a reader: classes have a matrix of their own
-        return linear(oracle, name, index, "what goes in", "encoder.normed", "head", "head")
+        return linear(oracle, name, index, "what goes in", "encoder.normed", "head", "W")
     row, id = index
     source = writes("decoder", config()["n_layers"] - 1)
     rows = oracle[source][row], oracle[EMBEDDING][id]
