@@ -1,4 +1,4 @@
-"""How long a learner waits on a lesson: every control of it, and a new sentence, beside an empty page.
+"""How long a learner waits on a lesson: every control of it, a new sentence or a new drawing, beside an empty page.
 
 `python -m benchmarks.lessons` measures all lessons, `python -m benchmarks.lessons masking embeddings` only these. The
 controls are found on the page, so that a new lesson is measured as it comes. Each is used once after each new
@@ -20,7 +20,8 @@ from benchmarks.kit.stopwatch import floor, on, opened, sentence_box, times_of
 from tests.course import LESSONS
 
 BARS = {20: 3, 50: 5}  # tokens of the sentence: how often the least that a Streamlit page can do
-SENTENCE = "a new sentence"
+SENTENCE, DRAWING = "a new sentence", "a new drawing"
+SHEET = ".drawing canvas"
 LONGEST_WORK_MS = 120_000
 ROUNDS, MOST_ROUNDS = 2, 5  # of each length; more than the first number only while something is over its bar
 
@@ -130,6 +131,21 @@ def new_sentence(page: Page, sentence: str) -> float:
     return last_change(page, "keydown", lambda: box.press("Enter"), "see")
 
 
+def new_drawing(page: Page, turn: int) -> float:
+    """Milliseconds from the end of a stroke to the last change of See."""
+    sheet = page.locator(SHEET).bounding_box()
+    assert sheet
+    x, y = sheet["x"] + sheet["width"] * (0.3 + 0.05 * turn), sheet["y"] + 0.2 * sheet["height"]
+
+    def stroke() -> None:
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 0.3 * sheet["width"], y + 0.6 * sheet["height"], steps=6)
+        page.mouse.up()
+
+    return last_change(page, "pointerup", stroke, "see")
+
+
 def walk(page: Page, turn: int, words: Iterator[str]) -> Iterator[tuple[str, float]]:
     """Use every control of the lesson once, also those that others bring; the name of each, and what it took."""
     used: set[str] = set()
@@ -158,6 +174,8 @@ def times_at(
         floors += [floor(on(empty_page), next(words)) for _ in range(2)]
         if sentence_box(on(page)).is_visible():  # one lesson reads something else
             times.setdefault(SENTENCE, []).append(new_sentence(page, next(new)))
+        if page.locator(SHEET).is_visible():
+            times.setdefault(DRAWING, []).append(new_drawing(page, turn))
         for name, took in walk(page, turn, typed):
             if took:
                 times.setdefault(name, []).append(took)
@@ -173,10 +191,13 @@ def in_floors(times: Mapping[str, Sequence[float]], floors: Sequence[float]) -> 
 
 
 def figures_of(slug: str, n_tokens: int, ratios: Mapping[str, float]) -> list[Figure]:
-    """Of one lesson, for sentences of this length. Args: ratios: by control, and of a new sentence, if it reads one"""
+    """Of one lesson, for sentences of this length. Args: ratios: by control, and of a new sentence or drawing, if it
+    reads one
+    """
     name, bar = f"lessons: {slug}, {n_tokens} tokens", BARS[n_tokens]
-    slowest = max(ratio for control, ratio in ratios.items() if control != SENTENCE)
-    own = [Figure(f"{name}, {SENTENCE} / floor", ratios[SENTENCE], "x", bar)] if SENTENCE in ratios else []
+    given = [one for one in (SENTENCE, DRAWING) if one in ratios]
+    slowest = max(ratio for control, ratio in ratios.items() if control not in given)
+    own = [Figure(f"{name}, {one} / floor", ratios[one], "x", bar) for one in given]
     return [*own, Figure(f"{name}, slowest control / floor", slowest, "x", bar)]
 
 

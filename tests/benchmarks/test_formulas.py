@@ -108,8 +108,13 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
         },
     ),
     "lessons": (
-        lessons.figures_of("x", 50, lessons.in_floors({"a": SECONDS, "a new sentence": [8.0], "b": [6.0]}, SECONDS)),
-        {"a new sentence / floor": (4, 5), "slowest control / floor": (3, 5)},
+        lessons.figures_of(
+            "x", 50,
+            lessons.in_floors(
+                {"a": SECONDS, "a new sentence": [8.0], "a new drawing": [10.0], "b": [6.0]}, SECONDS
+            ),
+        ),
+        {"a new sentence / floor": (4, 5), "a new drawing / floor": (5, 5), "slowest control / floor": (3, 5)},
     ),
 }  # fmt: skip
 
