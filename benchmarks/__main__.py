@@ -12,6 +12,7 @@ from benchmarks import (
     peers,
     poll,
     ride,
+    sheet,
     start,
     views,
 )
@@ -19,7 +20,7 @@ from benchmarks.kit.report import report
 from benchmarks.workers import fine_tuning, strangers, training
 
 PARTS = (
-    *(peers, browser, first_paint, ride, lessons, views, load, answers, classroom, malice, poll, training),
+    *(peers, browser, first_paint, ride, sheet, lessons, views, load, answers, classroom, malice, poll, training),
     *(fine_tuning, strangers),
     *(memory, start),
 )

@@ -17,11 +17,11 @@ from benchmarks.kit.report import Figure, report
 from benchmarks.kit.sentences import sentences, sentences_of
 from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
 from benchmarks.kit.stopwatch import floor, on, opened, sentence_box, times_of
+from benchmarks.sheet import SHEET
 from tests.course import LESSONS
 
 BARS = {20: 3, 50: 5}  # tokens of the sentence: how often the least that a Streamlit page can do
 SENTENCE, DRAWING = "a new sentence", "a new drawing"
-SHEET = ".drawing canvas"
 LONGEST_WORK_MS = 120_000
 ROUNDS, MOST_ROUNDS = 2, 5  # of each length; more than the first number only while something is over its bar
 

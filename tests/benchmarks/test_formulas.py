@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import browser, classroom, first_paint, lessons, load, malice, memory, poll, ride, start, views
+from benchmarks import browser, classroom, first_paint, lessons, load, malice, memory, poll, ride, sheet, start, views
 from benchmarks.first_paint import Opening
 from benchmarks.kit import report, serving
 from benchmarks.kit.report import Figure
@@ -106,6 +106,10 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
             "empty page, median": (10, None),
             "first picture / empty page": (3, 1.5),
         },
+    ),
+    "sheet": (
+        sheet.figures([16.0, 17.0, 30.0]),
+        {"phone, median": (17, 17), "95th percentile": (28.7, 33), "frames": (3, None)},
     ),
     "lessons": (
         lessons.figures_of(
