@@ -34,13 +34,17 @@ INSIDE = {
     "gates": "What is left of the shares: 0 for an expert that the piece does not ask.",
 }
 TENSOR = Choice("Show", "experts_show", tuple(INSIDE))
+ONE_TRANSLATION = "All three read the translation of the one that is not balanced."
 SHOWN = 10  # pieces in the scene
 
 
 def read(trace: Trace, name: str) -> Trace:
-    """The sentence through one of the siblings. Raises: CheckpointError if it is missing"""
+    """The sentence through one of the siblings, with one translation for all, so that the same pieces are sent to all
+    experts. Raises: CheckpointError if it is missing
+    """
     family_model(name)
-    return engine.trace(trace.text, name=name)
+    first = engine.trace(trace.text, name=FREE)
+    return first if name == FREE else engine.trace(first.text, first.translation, name=name)
 
 
 def siblings() -> list[LoadedModel]:
@@ -54,7 +58,7 @@ def scene(trace: Trace) -> Scene:
     stack, _, layer, _ = path.split(".")
     return Scene(
         "In a mixture of experts some parameters work at a time: a router sends each piece to one of four networks. "
-        f"Drawn: two small translators' {stack}, layer {1 + int(layer)}.",
+        f"Drawn: two small translators' {stack}, layer {1 + int(layer)}. Both read one translation.",
         "Trained",
         [scene_frame(trace, name, path) for name in DRAWN],
         wide=(2, 1),
@@ -121,7 +125,7 @@ def see(trace: Trace) -> Shown:
         columns=tuple(f"expert {n + 1}" for n in range(one.model.config.n_experts)),
         describe=f"{shows[:-1]} of “{{row}}” for {{column}}: {{value}}",
     )
-    caption = Caption(f"{shows}, {layer}, {name}", INSIDE[shows])
+    caption = Caption(f"{shows}, {layer}, {name}", f"{INSIDE[shows]} {ONE_TRANSLATION}")
     return checked_matrix(one, f"{LAYERS[layer]}.{shows}", caption, labels=labels)
 
 

@@ -66,6 +66,13 @@ def translated(name: str, text: str) -> Sibling:
     return Sibling(config, w, src, list(greedy(writer, most=most)))
 
 
+@functools.lru_cache(64)
+def read_along(name: str, text: str, translation: str) -> Sibling:
+    """The sentence and a translation that it did not write itself."""
+    labels = [*source_ids(translation)[:-1][:MAX_PIECES], EOS]
+    return Sibling(config_of(name), weights_of(name), [*source_ids(text)[:-1][:MAX_PIECES], EOS], labels)
+
+
 def two_siblings(page: Page, part: str) -> Statements:
     known = names()
     if len(known) < 2:

@@ -10,9 +10,9 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import OWN, Own, Page
-from tests.oracle.language.words import pieces
+from tests.oracle.language.words import pieces, text_of
 from tests.oracle.passes import shipped
-from tests.oracle.shown.siblings import MODELS, Sibling, config_of, translated, two_siblings, weights_of
+from tests.oracle.shown.siblings import MODELS, Sibling, config_of, read_along, translated, two_siblings, weights_of
 
 prose = Prose("some_parameters")
 
@@ -52,7 +52,10 @@ def work(trained: str, at: int) -> list[float]:
 
 
 def reading(page: Page, trained: str) -> Sibling:
-    return translated(NAMES[trained], page.sentence)
+    first = translated(NAMES["not balanced"], page.sentence)
+    if trained == "not balanced":
+        return first
+    return read_along(NAMES[trained], page.sentence, text_of(first.labels))
 
 
 def scene(page: Page) -> Statements:
@@ -88,7 +91,7 @@ def scene_frame(page: Page, trained: str, at: int) -> dict[str, Any]:
 
 
 def texts_of(page: Page, trained: str, at: int) -> list[str]:
-    """Of the rows of a network: the sentence, or what the sibling has read of its own translation."""
+    """Of the rows of a network: the sentence, or what the sibling has read of the translation."""
     read = pieces([1, *reading(page, trained).labels[:-1]])
     return [piece.text for piece in (page.src if PLACES[at][0] == "encoder" else read)]
 
