@@ -93,6 +93,15 @@ def test_what_is_said_of_a_recording(played: list[np.ndarray]) -> None:
     assert not played  # a recording has its own player
 
 
+def test_what_was_recorded_is_what_is_heard() -> None:
+    app = opened("sound-in-strips", sound="your voice", **{"try": "Silence patches"})
+    for kind, why in (("your voice", ""), ("a file", ""), ("your voice", "Nothing was recorded.")):
+        app.session_state["own_sound"] = Own(glide(4000).astype(np.float32), kind=kind, why=why)
+        app.run()
+        heard = "the loudest second" if kind == "your voice" and not why else "the first digit, 1,"
+        assert any(f"It hears {heard}" in one.value for one in app.markdown)
+
+
 @pytest.mark.parametrize(
     ("url", "may"),
     [

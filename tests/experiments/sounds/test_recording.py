@@ -88,6 +88,8 @@ def header(channels: int = 1, rate: int = RATE, width: int = 16) -> bytes:
         (header(channels=0), "no WAV"),
         (header(width=0), "no WAV"),
         (header(rate=0), "0 samples a second"),
+        (header(rate=999), "999 samples a second"),
+        (header(rate=200_001), "200,001 samples a second"),
         (header(rate=2**31), "2,147,483,648 samples a second"),
         (file_of(np.zeros((0, 1))), "Nothing was recorded"),
         (file_of(np.zeros((4000, 2))), "Only silence"),
@@ -97,6 +99,12 @@ def header(channels: int = 1, rate: int = RATE, width: int = 16) -> bytes:
 def test_what_cannot_be_heard_is_said_in_one_sentence(data: bytes, says: str) -> None:
     with pytest.raises(RecordingError, match=says):
         read_wav(data)
+
+
+@pytest.mark.parametrize("rate", [1_000, 200_000])
+def test_faint_and_odd_is_heard_all_the_same(rate: int) -> None:
+    heard, _ = read_wav(file_of(np.full((rate, 1), 2e-3), rate))
+    assert np.allclose(heard[500:-500], 2e-3, atol=2e-4)
 
 
 @given(st.binary(max_size=200), st.integers(0, 60))
