@@ -71,7 +71,7 @@ def draw_own(rewinds: bool = True) -> None:
         key="drawing",
         title="Draw a digit with finger or mouse, or take one:",
         note="Your drawing is centred and scaled, like the digits the model learned from. What you draw stays in the "
-        "server’s memory until you leave. Of a photo only a small grey square is sent.",
+        "server’s memory until you leave. Of a photo only its middle square is sent, small and grey.",
         samples=[*map(str, range(N_DIGITS)), "a hard one"],
         chosen=chosen,
         on_change=partial(_take, rewinds=rewinds),

@@ -126,14 +126,17 @@ def _takes(kind: str) -> None:
     if kind == YOURS:
         widget = partial(st.audio_input, "Say digits in English, one after another", sample_rate=RATE)
     else:
-        widget = partial(st.file_uploader, "A recording, as a WAV file", "wav")
+        widget = partial(
+            st.file_uploader, f"A recording, as a WAV file of {st.get_option('server.maxUploadSize')} MB at most", "wav"
+        )
     widget(key=f"given_{kind}", on_change=_take, args=(kind, f"given_{kind}"))
     given = _given()
     if given is None or given.kind != kind:
+        if kind == YOURS:
+            st.markdown("If it does not record: allow this page the microphone, or choose a file.")
         st.caption(
             f"The first {LONGEST:.0f} seconds are heard. Your sound stays in the server’s memory until you leave. "
             "Until there is one, what a voice says is shown."
-            + (" If it does not record: allow this page the microphone, or choose a file." if kind == YOURS else "")
         )
     elif given.why:
         st.info(f"{given.why} Shown is what a voice says.")

@@ -30,13 +30,13 @@ def read_wav(data: bytes) -> tuple[Array, float]:
                 raise RecordingError(f"A recording with {rate:,} samples a second cannot be heard.")
             raw, told = file.readframes(int(LONGEST * rate) + 1), file.getnframes()
     except (wave.Error, EOFError, ZeroDivisionError, OverflowError, RuntimeError) as error:
-        raise RecordingError("This is no WAV recording of whole numbers (PCM).") from error
+        raise RecordingError("This is no WAV file of whole numbers (PCM), the usual kind.") from error
     n = len(raw) // (channels * width)
     if not n:
-        raise RecordingError("Nothing was recorded.")
+        raise RecordingError("The recording holds no sound.")
     mixed = _numbers(raw[: n * channels * width], width).reshape(n, channels).mean(1)
     if np.abs(mixed).max() < SILENCE:
-        raise RecordingError("Only silence was recorded. Is the microphone on?")
+        raise RecordingError("The recording holds only silence.")
     held = min(told, len(data) // (channels * width))  # a header may tell of more than the file holds
     return resampled(mixed[: int(LONGEST * rate)], rate), held / rate
 

@@ -137,7 +137,9 @@ def scene_frame(trace: Trace, n: int, every: Sequence[Way]) -> Frame:
             [
                 sheet("drawing", "Your drawing", own().picture, tuple(windows)),
                 sheet("sound", *second_of_sound()),
-                Bars(bars, "Columns · pairs that a layer compares", "query", 1.0, "bars grow with powers of ten"),
+                Bars(
+                    bars, "Columns · pairs that a layer compares", "query", 1.0, "bars: columns, on a logarithmic scale"
+                ),
             ],
         ],
     )
@@ -231,7 +233,7 @@ def predict(trace: Trace) -> Sequence[Question]:
             ("14", "196", "50,176"),
             frozenset({1}),
             "224 / 16 = 14 to a side, 14 × 14 = 196.",
-            wrong={0: "So many to a side.", 2: "So many pixels it has."},
+            wrong={0: "That is how many stand side by side.", 2: "That is how many pixels it has."},
         ),
         Question(
             "finer",
@@ -250,7 +252,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "what-is-a-token",
     "What is a token?",
-    asks="One machine. What does it count?",
+    asks="How many columns does it make?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do, controls=controls),

@@ -66,7 +66,7 @@ def test_a_recording_is_kept_for_the_visit_until_it_is_wiped(taken: dict[str, An
     assert own_sound.recorded() is own
     taken["widget"] = io.BytesIO(b"RIFF")
     own_sound._take("a file", "widget")
-    assert taken["own_sound"].why == "This is no WAV recording of whole numbers (PCM)."
+    assert taken["own_sound"].why == "This is no WAV file of whole numbers (PCM), the usual kind."
     assert own_sound.recorded() is None
     taken["widget"] = None
     own_sound._take("a file", "widget")
@@ -85,17 +85,17 @@ def test_what_is_said_of_a_recording(played: list[np.ndarray]) -> None:
     assert "Your sound is 8.2 seconds long. Its first 5 are heard." in texts(app)
     assert not any("what a voice says is shown" in one for one in texts(app))
     for kind in ("your voice", "a file"):
-        app.session_state["own_sound"] = Own(np.zeros(0), kind=kind, why="Nothing was recorded.")
+        app.session_state["own_sound"] = Own(np.zeros(0), kind=kind, why="The recording holds no sound.")
         app.run()
         # What went wrong with a file is not said of the microphone.
-        assert ("Nothing was recorded. Shown is what a voice says." in texts(app)) == (kind == "your voice")
+        assert ("The recording holds no sound. Shown is what a voice says." in texts(app)) == (kind == "your voice")
     assert not app.exception
     assert not played  # a recording has its own player
 
 
 def test_what_was_recorded_is_what_is_heard() -> None:
     app = opened("sound-in-strips", sound="your voice", **{"try": "Silence patches"})
-    for kind, why in (("your voice", ""), ("a file", ""), ("your voice", "Nothing was recorded.")):
+    for kind, why in (("your voice", ""), ("a file", ""), ("your voice", "The recording holds no sound.")):
         app.session_state["own_sound"] = Own(glide(4000).astype(np.float32), kind=kind, why=why)
         app.run()
         heard = "the loudest second" if kind == "your voice" and not why else "the first digit, 1,"

@@ -86,6 +86,6 @@ def right_by_lesson() -> dict[str, tuple[int, int]]:
 
 
 def score() -> str:
-    """The visitor's score in words, or ''."""
+    """The visitor's score in words, or ''. Only what is right is kept, so that nothing is said of the others."""
     given = answers()
-    return f"{sum(given.values())} right of {len(given)} answered" if given else ""
+    return f"{sum(given.values())} answered right so far" if given else ""

@@ -37,8 +37,8 @@ def idea(trace: Trace) -> None:
     st.caption(
         "xᵢ: the 49 pixels of patch i; E: a matrix of 49 × 48; z with a 0 above: the row of [class], after L layers. "
         "This is the *Vision Transformer*, ViT. The paper has patches of 16 × 16 pixels, in colour, and 12 to 32 "
-        "layers. This one has 3, and learned from 8,000 digits. It knows nothing else: of a letter it names a digit, "
-        "too."
+        "layers. This one has 3, and learned from 8,000 digits. Show it a letter, and it names a digit all "
+        "the same."
     )
 
 
@@ -129,7 +129,7 @@ def predict(trace: Trace) -> Sequence[Question]:
 LESSON = Lesson(
     "a-picture-as-words",
     "ViT: a picture as words",
-    asks="Which patches told it?",
+    asks="Which patches does it need?",
     idea=idea,
     predict=predict,
     bench=Bench(see=see, check=check_cell, do=do, controls=controls),

@@ -28,7 +28,7 @@ def scene(trace: Trace) -> Scene:
 
     return Scene(
         "ViT: a picture as a row of words. The picture is cut into 16 patches, and each becomes a column of "
-        f"{load_vision().config.d_model} numbers. A learned row, {CLASS}, looks at them and names the digit.",
+        f"{load_vision().config.d_model} numbers. A learned column, {CLASS}, looks at them and names the digit.",
         "Patches hidden, each time the one it looks at most",
         engine.alone(frames),
         by="slider",

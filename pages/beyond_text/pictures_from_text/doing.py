@@ -97,8 +97,8 @@ def ask() -> None:
     at = read_count(TASK, len(QUESTIONS))
     draw_scene(tasks, key="tasks", at=at, on_move=lambda n: write_count(TASK, n))
     st.caption(
-        "*UniT* (Hu and Singh 2021) does seven tasks so: it encodes picture and text, and one decoder gets learned "
-        "vectors that say which task is asked."
+        "*UniT* (Hu and Singh 2021) does seven tasks in this way: it encodes picture and text, and one decoder gets "
+        "learned vectors that say which task is asked."
     )
 
 

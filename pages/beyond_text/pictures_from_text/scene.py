@@ -64,7 +64,7 @@ def scene_frame(shown: Drawing, n: int) -> Frame:
     else:
         says = (
             f"{n} of {N_PATCHES} patches. For patch {n + 1} the likeliest has {chance(float(next_one.max()))}. "
-            f"Is the digit even? Yes: **{chance(float(yes[0]))}**."
+            f"Is the digit even? “Yes” has **{chance(float(yes[0]))}**."
         )
     sheet = Cut(shown.picture(n), PATCH, [0.0] * N_PATCHES, range(n + 1, 1 + N_PATCHES))
     bars = [

@@ -132,14 +132,14 @@ def words_of_picture() -> None:
 def classes() -> tuple[tuple[str, ...], str]:
     """The classes that are read, and what the visitor should know of them."""
     typed = str(st.session_state.get(CLASSES, st.query_params.get(CLASSES, FIRST_CLASSES)))[:500]
-    given = [" ".join(one.split()) for one in typed.split(",") if one.strip()]
+    given = [*{one.lower(): one for one in (" ".join(part.split()) for part in typed.split(",")) if one}.values()]
     wordless = next((one for one in given if not words_of(one)), None)
     shown = f"Shown is “{FIRST_CLASSES}”."
     default = tuple(FIRST_CLASSES.split(", "))
     if wordless is not None:
         return default, f"A class needs a word: “{in_markdown(wordless)}” has none. {shown}"
-    if len(set(given)) < 2:
-        return default, f"Sorting needs two classes at least, with a comma between them. {shown}"
+    if len(given) < 2:
+        return default, f"Sorting needs two different classes at least, with a comma between them. {shown}"
     if len(given) > MOST_CLASSES:
         return tuple(
             given[:MOST_CLASSES]
@@ -170,6 +170,7 @@ def own_classes() -> None:
 
 def how_often() -> None:
     test = clip_metrics()["test"]
+    rest = len(emoji()) - test["known"]["pictures"] - test["unseen"]["pictures"]
     st.markdown(
         "**As measured.** How often, in percent, the right picture is among the five nearest to a text, with the "
         "standard error:"
@@ -188,12 +189,13 @@ def how_often() -> None:
     )
     st.markdown(
         f"The gap between {number(100 * test['known']['found'][0], 0)}% and "
-        f"{number(100 * test['unseen']['found'][0], 0)}% is **overfitting**: it knows its own pictures by heart, and "
-        f"what it knows carries over to others only in part. It had {test['known']['pictures']:,} pictures; CLIP had "
+        f"{number(100 * test['unseen']['found'][0], 0)}% is **overfitting**: what it learned of its own pictures "
+        f"carries over to others only in part. It had {test['known']['pictures']:,} pictures; CLIP had "
         "400 million."
     )
     st.caption(
-        "Each picture was looked for among those of its own row of the table. It learned names and keywords, not "
+        f"Each picture was looked for among those of its own row of the table. The other {rest:,} of {len(emoji()):,} "
+        "were kept for choosing how to train. It learned names and keywords, not "
         "sentences: how it does with sentences was not measured. One training, with one seed: how much another would "
         "differ was not measured."
     )

@@ -27,7 +27,7 @@ def idea(trace: Trace) -> None:
         "*CLIP* (Radford et al. 2021) has two **towers**. One reads a picture, the other a text, and each gives one "
         "vector. A batch holds N pictures, each with its text. The **cosine** of two vectors says how well they point "
         "the same way, from −1 to 1. The cosine of each picture with each text makes a matrix; what belongs together "
-        "stands in its diagonal. Training makes the diagonal win, against all others in its row and in its column. "
+        "lies on its diagonal. Training makes the diagonal win, against all others in its row and in its column. "
         "No class is named anywhere: any words will do."
     )
     st.latex(r"s_{ij}=\frac{\cos(u_i,v_j)}{\tau}")

@@ -63,9 +63,9 @@ def notice(text: str) -> str:
         return f"It reads words, and there are none among these signs. Shown is “{FIRST}”."
     said = []
     if (n := len(text.split())) > MOST_WORDS and len(read) == MOST_WORDS:
-        said.append(f"It reads {MOST_WORDS} words at most: of your {n}, up to “{in_markdown(read[-1])}”.")
+        said.append(f"It reads {MOST_WORDS} words at most: of your {n}, the last is “{in_markdown(label(read[-1]))}”.")
     if unknown := [word for word in dict.fromkeys(read) if word not in known_words()]:
-        named = ", ".join(f"“{in_markdown(word)}”" for word in unknown[:N_NAMED])
+        named = ", ".join(f"“{in_markdown(label(word))}”" for word in unknown[:N_NAMED])
         more = f" and {len(unknown) - N_NAMED} more" if len(unknown) > N_NAMED else ""
         said.append(
             f"On no picture that it learned from: {named}{more}. What it makes of such a word comes from other texts, "
@@ -125,8 +125,8 @@ def label(text: str) -> str:
 
 def scene(trace: Trace) -> Scene:
     shown = Scene(
-        f"CLIP: pictures and words as vectors in one space. Left: each text shares itself out among six pictures. "
-        f"Right: the five of {len(emoji()):,} pictures that are nearest to your words.",
+        f"CLIP: pictures and words as vectors in one space. First, how each text is shared out among six pictures. "
+        f"Then the five of {len(emoji()):,} pictures that are nearest to your words.",
         "Temperature",
         [scene_frame(stop, value) for stop, value in temperatures()],
         by="slider",

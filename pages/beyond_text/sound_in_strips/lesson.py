@@ -31,7 +31,7 @@ def idea(trace: Trace) -> None:
         "is: that is a **spectrogram**, a picture of the sound. Cut the picture into parts, and each becomes a vector: "
         "the encoder reads them like words. With patches, as in a picture, it can name one word. With **strips**, one "
         f"after another in time, each can say a digit, or {BLANK_SIGN}, the **blank**: nothing new. Nobody tells it "
-        "which strip belongs to which digit. So in training every path counts that comes to the right digits."
+        "which strip belongs to which digit. So training adds up all paths that come to the right digits."
     )
     st.latex(r"P(y\mid x)=\sum_{\pi:\,B(\pi)=y}\;\prod_{t=1}^{T}P(\pi_t\mid x)")
     st.caption(
@@ -111,12 +111,12 @@ def predict(trace: Trace) -> Sequence[Question]:
             ("about 4", "about 16", "about 63"),
             frozenset({1}),
             f"A strip is {number(SECONDS, 3)} seconds: {number(1 / SECONDS, 1)} in a second.",
-            wrong={0: "So many moments has one strip.", 2: "So many moments has a second."},
+            wrong={0: "That is how many moments a strip has.", 2: "That is how many moments a second has."},
         ),
         Question(
             "voice",
-            "A reader learned digits from four voices. How well does it name those of a voice that it has never heard, "
-            "beside a reader that knows the voice?",
+            "A reader learned digits from four voices, another one from six. How well does the first name those of a "
+            "voice that it has never heard, beside the other one on its own six voices?",
             ("better", "about as well", "worse"),
             frozenset({right}),
             f"Right: {number(new, 1)}% of a new voice, {number(known, 1)}% of known ones.",

@@ -113,10 +113,10 @@ def test_a_file_is_heard(page: Page, url: str, rate: int, channels: int) -> None
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"\x89PNG\r\n\x1a\n" + bytes(200), "This is no WAV recording of whole numbers (PCM)."),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>pwned=1</script></svg>", "This is no WAV recording"),
-        (recording(0), "Nothing was recorded."),
-        (recording(2, loud=0), "Only silence was recorded."),
+        (b"\x89PNG\r\n\x1a\n" + bytes(200), "This is no WAV file of whole numbers (PCM), the usual kind."),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>pwned=1</script></svg>", "This is no WAV file"),
+        (recording(0), "The recording holds no sound."),
+        (recording(2, loud=0), "The recording holds only silence."),
         (recording(60), "Your sound is 60.0 seconds long. Its first 5 are heard."),
         (bytes(3_000_000), "File must be"),
     ],

@@ -91,9 +91,9 @@ def header(channels: int = 1, rate: int = RATE, width: int = 16) -> bytes:
         (header(rate=999), "999 samples a second"),
         (header(rate=200_001), "200,001 samples a second"),
         (header(rate=2**31), "2,147,483,648 samples a second"),
-        (file_of(np.zeros((0, 1))), "Nothing was recorded"),
-        (file_of(np.zeros((4000, 2))), "Only silence"),
-        (file_of(np.full((4000, 1), 5e-4)), "Only silence"),
+        (file_of(np.zeros((0, 1))), "holds no sound"),
+        (file_of(np.zeros((4000, 2))), "holds only silence"),
+        (file_of(np.full((4000, 1), 5e-4)), "holds only silence"),
     ],
 )
 def test_what_cannot_be_heard_is_said_in_one_sentence(data: bytes, says: str) -> None:
