@@ -99,15 +99,13 @@ def _take(kind: str, widget: str) -> None:
 
 def draw_own() -> None:
     """What is heard, in place of the sentence."""
-    chosen, given = st.columns((1, 1.4))
-    with chosen:
-        kind = KIND.draw()
-    with given:
-        if kind in (YOURS, FILE):
-            _takes(kind)
-            return
-        words, whose, plays = st.columns((0.7, 0.9, 1))
+    kind = KIND.draw()
+    if kind in (YOURS, FILE):
+        _takes(kind)
+        return
+    plays = st.container()
     if kind == VOICE_SAYS:
+        words, whose, plays = st.columns((0.7, 0.9, 1.4), vertical_alignment="bottom")
         with words:
             st.text_input(f"Digits, up to {MOST}", FIRST, key=DIGITS, bind="query-params", live="300ms")
         with whose:
