@@ -114,7 +114,8 @@ def use(page: Page, control: Control, turn: int, word: str) -> float:
 
 
 def last_change(page: Page, event: str, act: Callable[[], None], part: str | None = None) -> float:
-    """Milliseconds from the event that the act causes to the last change of a part of the lesson, or of all parts.
+    """Milliseconds from the event that the act causes to the last change of the first screen's picture, "scene", or of
+    a part of the lesson, or of all that has changed.
 
     0 if nothing changes there, as when a question is given the same answer again.
     """
@@ -132,7 +133,8 @@ def new_sentence(page: Page, sentence: str) -> float:
 
 
 def new_drawing(page: Page, turn: int) -> float:
-    """Milliseconds from the end of a stroke to the last change of See."""
+    """Milliseconds from the end of a stroke to the last change of the first screen, which shows the answer with its maps."""
+    page.locator(SHEET).scroll_into_view_if_needed()
     sheet = page.locator(SHEET).bounding_box()
     assert sheet
     x, y = sheet["x"] + sheet["width"] * (0.3 + 0.05 * turn), sheet["y"] + 0.2 * sheet["height"]
@@ -143,7 +145,9 @@ def new_drawing(page: Page, turn: int) -> float:
         page.mouse.move(x + 0.3 * sheet["width"], y + 0.6 * sheet["height"], steps=6)
         page.mouse.up()
 
-    return last_change(page, "pointerup", stroke, "see")
+    took = last_change(page, "pointerup", stroke, "scene")
+    assert took, "the stroke changed nothing"
+    return took
 
 
 def walk(page: Page, turn: int, words: Iterator[str]) -> Iterator[tuple[str, float]]:

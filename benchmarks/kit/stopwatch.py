@@ -44,8 +44,8 @@ Element.prototype.attachShadow = function (options) {
   return root;
 };
 const partOf = (node) => {
-  const part = (node.closest ? node : node.parentElement)?.closest("[class*=st-key-part_]");
-  return part?.className.match(/st-key-part_([a-z]+)/)[1];
+  const part = (node.closest ? node : node.parentElement)?.closest("[class*=st-key-part_], .st-key-scene");
+  return part?.className.match(/st-key-(?:part_)?([a-z]+)/)[1];
 };
 const lastChanges = (event) => {
   lastChanges.times = new Promise((resolve) => {
