@@ -133,7 +133,7 @@ def new_sentence(page: Page, sentence: str) -> float:
 
 
 def new_drawing(page: Page, turn: int) -> float:
-    """Milliseconds from the end of a stroke to the last change of the first screen, which shows the answer with its maps."""
+    """Milliseconds from the end of a stroke to the last change of the first screen: the answer, with its maps."""
     page.locator(SHEET).scroll_into_view_if_needed()
     sheet = page.locator(SHEET).bounding_box()
     assert sheet
