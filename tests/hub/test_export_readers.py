@@ -11,6 +11,7 @@ from experiments.sounds.listening import in_patches, said
 from hub.export.folder import main
 from model.files.load_pictures import load_vision, samples
 from model.files.load_sounds import load_sound
+from model.files.loaded_model import MODELS
 
 
 @pytest.mark.parametrize("n", [8000, 500])
@@ -28,7 +29,9 @@ def test_transformers_reads_the_digits_alike(
         ours = load_vision(n).model(pictures)
     assert torch.allclose(found.logits, ours, atol=1e-4)
     assert theirs.config.id2label[7] == "7"
-    assert "from transformers import ViTForImageClassification" in (tmp_path / "vit" / "README.md").read_text()
+    card = (tmp_path / "vit" / "README.md").read_text()
+    assert card.startswith((MODELS / "pictures" / "README.md").read_text())
+    assert "from transformers import ViTForImageClassification" in card
 
 
 @pytest.mark.parametrize("name", ["voices", "new-voice"])
@@ -44,7 +47,9 @@ def test_transformers_hears_the_digits_alike(name: str, tmp_path: Path, monkeypa
         ours = loaded.model(sounds)
     assert torch.allclose(found.logits, ours, atol=1e-4)
     assert theirs.config.id2label[7] == "7"
-    assert "from transformers import ASTForAudioClassification" in (tmp_path / "README.md").read_text()
+    card = (tmp_path / "README.md").read_text()
+    assert card.startswith((MODELS / "sounds" / "README.md").read_text())
+    assert "from transformers import ASTForAudioClassification" in card
 
 
 def test_an_unknown_name_is_told_those_there_are(

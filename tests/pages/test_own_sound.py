@@ -93,6 +93,10 @@ def test_what_is_said_of_a_recording(played: list[np.ndarray]) -> None:
     assert not played  # a recording has its own player
 
 
+def test_sounds_of_equal_length_are_told_apart() -> None:
+    assert Own(np.zeros(9)).key() != Own(np.ones(9)).key()
+
+
 def test_what_was_recorded_is_what_is_heard() -> None:
     app = opened("sound-in-strips", sound="your voice", **{"try": "Silence patches"})
     for kind, why in (("your voice", ""), ("a file", ""), ("your voice", "The recording holds no sound.")):
@@ -109,6 +113,7 @@ def test_what_was_recorded_is_what_is_heard() -> None:
         ("https://school.example/sound-in-strips", True),
         ("http://localhost:8501/sound-in-strips", True),
         ("http://127.0.0.1/sound-in-strips", True),
+        ("http://[::1]:8501/sound-in-strips", True),
         (None, True),
     ],
 )

@@ -154,6 +154,8 @@ def test_what_a_batch_holds_is_named_right(monkeypatch: pytest.MonkeyPatch) -> N
     assert one["spectrograms"].shape == (training.BATCH_SIZE, 63 * HOP)
     values = (12 * one["spectrograms"].amax(1)).round().long() - 1
     assert torch.equal(known.labels[values], one["labels"])
+    begins = (one["spectrograms"] > 0).int().argmax(1) / (63 * HOP - (one["spectrograms"] > 0).sum(1))
+    assert begins.min() < 0.1 < 0.9 < begins.max()  # a digit stands anywhere
     lengths = (one["spectrograms"] > 0).sum(1) / torch.tensor([len(known.waves[n]) for n in values])
     assert lengths.min() < 0.9 < 1.1 < lengths.max()
     assert lengths.min() > 1 / training.SPEED - 0.01
@@ -223,6 +225,21 @@ def test_the_loss_of_a_row_counts_its_own_strips_alone() -> None:
     assert found.item() == pytest.approx((one + other).item() / 2, rel=1e-5)
 
 
+def test_a_row_with_more_digits_than_strips_is_left_out() -> None:
+    batch = {"spectrograms": torch.zeros(1, 2, 4), "n_strips": torch.tensor([2]), "labels": torch.tensor([[1, 1, 1]])}
+    assert training.path_loss(lambda spectrograms, n_strips: spectrograms, batch) == 0  # type: ignore[arg-type]
+
+
+def test_a_digit_alone_is_bent_and_raised_more_and_tested_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    monkeypatch.setattr(training, "bent", lambda spectrograms, generator, *how: given.append(how) or spectrograms)
+    training.varied_alone(torch.zeros(2, 63 * HOP), generator())
+    training.varied(torch.zeros(2, 63 * HOP), generator())
+    assert given == [(training.BENT_ALONE, training.RAISED), ()]
+    click = training.Recordings([torch.ones(8)], torch.tensor([0]), torch.tensor([0]))
+    assert training.heard_alone(click, 65)[0].amax(0).argmax() == 32
+
+
 @pytest.mark.slow  # trains
 def test_the_command_writes_what_it_promises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -234,14 +251,19 @@ def test_the_command_writes_what_it_promises(
         make = getattr(training, name)
 
         def noted(known: training.Recordings, *sizes: int, make=make):  # type: ignore[no-untyped-def]
-            learned[reader] = len(known.labels)
+            learned[reader] = len(known.labels), {*known.speakers.tolist()}
             return make(known, *sizes)
 
         monkeypatch.setattr(training, name, noted)
+    tested, alone = [], training.heard_alone
+    monkeypatch.setattr(
+        training, "heard_alone", lambda known, n: tested.append({*known.speakers.tolist()}) or alone(known, n)
+    )
     for reader in training.NAMES:
         monkeypatch.setattr("sys.argv", ["", str(file), "--out", str(out), "--only", reader, "--steps", "2"])
         training.main()
-    assert learned == {"voices": 60, "new-voice": 60, "joined": 60}
+    assert learned == {"voices": (60, {0, 1, 2}), "new-voice": (60, {0, 1}), "joined": (60, {0, 1, 2})}
+    assert tested == [{0, 1, 2}, {2}]  # the reader of new voices by the one that it never heard
     weights = {f"{name}.safetensors" for name in (*training.NAMES, "samples")}
     assert {path.name for path in out.iterdir()} == weights | {
         "config.json",
@@ -269,6 +291,13 @@ def test_the_recipe_is_the_one_that_the_figures_are_of() -> None:
     assert (training.BATCH_SIZE, training.IN_A_ROW, training.SPEED) == (64, 32, 1.2)
     assert (training.BENT, training.BENT_ALONE, training.RAISED) == ((0.12, 0.12), (0.12, 0.2), 0.1)
     assert (training.COLOUR, training.WAVES) == (15, 5)
+    kept = json.loads(Path("assets/models/sounds/metrics.json").read_text())
+    given = {name: getattr(training.ALONE, name) for name in ("warmup_steps", "decay_fraction", "peak_learning_rate")}
+    given |= {"hidden": [*training.HIDDEN], "noise": training.NOISE, "speed": training.SPEED, "seed": training.SEED}
+    assert given.items() <= kept["recipe"].items()
+    assert kept["in_a_row"] == {
+        "rows": training.MEASURED_ROWS, "digits": training.MEASURED_DIGITS, "pause": training.PAUSE
+    }  # fmt: skip
     assert spectrogram(torch.zeros(1, samples_of(64))).shape[2] == 64
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model.files.load_sounds import samples
+from experiments.sounds.listening import heard, said, says
+from model.files.load_sounds import load_strips, samples
 from tests.browser.conftest import CHROMIUM, FLAGS, WATCH
 from tests.browser.kit import axe_faults, box_of, settled
 from tests.pages.test_own_sound import recording
@@ -75,19 +76,36 @@ def test_strips_fall_together_as_they_are_read_out(page: Page, url: str) -> None
             const context = canvas.getContext("2d");
             context.drawImage(picture, 0, 0);
             const { data } = context.getImageData(0, 0, picture.width, picture.height);
-            return [picture.width, picture.height, data.filter((one, n) => n % 4 === 3 && one > 0).length];
+            const inked = [...data].filter((one, n) => n % 4 === 3);
+            return { wide: picture.width, high: picture.height, inked };
         }"""
     )
-    assert shown[1] == 40
-    assert shown[0] % 4 == 0
-    assert 0.2 < shown[2] / (shown[0] * 40) < 0.9
+    read = heard(load_strips(), said((1, 3, 3), 0))
+    spectrogram, spoken = read.tensors["spectrogram"], says(read)
+    assert (shown["high"], shown["wide"]) == spectrogram.shape
+    inked = np.array(shown["inked"]).reshape(spectrogram.shape) / 255
+    assert np.abs(inked - spectrogram[::-1]).max() < 0.02  # low pitches below
+    sure = [float(strip.max()) for strip in spoken if strip.argmax()]
+    assert [box_of(one)["height"] for one in picture.locator(".fill").all()] == pytest.approx(
+        [6 + 24 * one for one in sure], abs=0.2
+    )
     slider = page.get_by_role("slider", name="Strips read out")
     slider.press("Home")
     expect(page.locator(ANSWER)).to_contain_text("All are read at once")
     expect(cards).to_have_count(0)
     slider.press("ArrowRight")
     expect(page.locator(ANSWER)).to_contain_text(re.compile(r"^4 of 32 strips\. So far they come to 1\."))
+    wide = float(picture.locator("image").get_attribute("width") or 0)
+    expect(picture.locator(".upto")).to_have_attribute("d", re.compile(rf"^M{wide * 4 / 32:g} "))  # it has come there
+    visible = [one for one in picture.locator(".fill, .room").all() if float(one.evaluate("e => e.style.opacity"))]
+    assert len(visible) == 4
     assert axe_faults(page, ".stMain") == []
+
+
+def test_a_strip_is_rewritten_by_a_click(page: Page, url: str) -> None:
+    opened(page, url, "?try=Rewrite+a+strip")
+    page.locator(".st-key-do_matrix tbody tr").nth(4).locator("td").nth(4).click()
+    expect(page.get_by_text(re.compile(r"^Strip 5 says 3, not 1\."))).to_be_visible()
 
 
 def test_the_voice_says_what_one_types(page: Page, url: str) -> None:
@@ -103,6 +121,7 @@ def test_the_voice_says_what_one_types(page: Page, url: str) -> None:
 @pytest.mark.parametrize(("rate", "channels"), [(8000, 1), (96_000, 2)])
 def test_a_file_is_heard(page: Page, url: str, rate: int, channels: int) -> None:
     opened(page, url, "?sound=a+file")
+    expect(page.locator("[data-testid=stFileUploader] input")).to_have_attribute("accept", re.compile(r"^[^.]*\.wav$"))
     choose(page, spoken(9, 1, rate=rate, channels=channels))
     expect(page.locator(ANSWER)).to_contain_text(re.compile(r": 9 1\.$"))  # what was said nobody has told
     assert "9" not in page.url.partition("?")[2]

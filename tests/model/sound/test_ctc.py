@@ -75,6 +75,11 @@ def test_the_chance_is_what_torchs_loss_says() -> None:
     assert chance_of(heard, chances.numpy()) == pytest.approx(float((-loss).exp()))
 
 
+def test_enough_beginnings_are_kept_where_a_few_entries_of_a_strip_are_likely() -> None:
+    chances = np.random.default_rng(0).dirichlet(np.full(11, 0.3), 8)
+    assert likeliest(chances, 4) == likeliest(chances, 4, width=2000)
+
+
 def test_only_the_likeliest_beginnings_are_kept() -> None:
     chances = np.array([[0.4, 0.35, 0.25], [0.1, 0.2, 0.7]])
     assert [one.heard for one in likeliest(chances, 9, width=1)] == [(1,)]

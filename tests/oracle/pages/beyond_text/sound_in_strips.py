@@ -31,11 +31,12 @@ prose = Prose("sound_in_strips")
 STATES = addresses(
     "",
     "digits=12&voice=Theo&stop=3&cell=4.2&rewrite=4.3&see=patches: where it looks&map=1.3",
-    "digits=4 0x9&stop=1&try=Silence patches&silent=20.3.99.x",
+    "digits=a4 b0x9c1&stop=1&try=Silence patches&silent=20.3.99.x",
     "digits=x&voice=Nobody&try=Silence patches&see=patches: where it looks&map=9.9&cell=3.41",
     "digits=999999&voice=Yweweler&stop=7&try=Known and new voices&rewrite=1.99",
     "sound=a tone&stop=99&cell=2.9",
     "sound=your voice&digits=8&rewrite=12.1",
+    "digits=56341&voice=Lucas",  # all paths together favour what was said, the likeliest path does not
     "sound=a file&try=Known and new voices",
 )
 KIND = Choice("Sound", "sound", ("digits", "your voice", "a file", "a tone"))
