@@ -5,7 +5,7 @@ Chromium plays the phone: its screen, its touches, and a processor that it slows
 
 from statistics import median
 
-from playwright.sync_api import CDPSession, Page
+from playwright.sync_api import CDPSession, FloatRect, Page
 
 from benchmarks.kit.report import Figure, percentile, report
 from benchmarks.kit.serving import chromium, serve
@@ -29,7 +29,7 @@ FRAMES = """() => {
 }"""
 
 
-def stroke(finger: CDPSession, sheet: dict[str, float], nth: int) -> None:
+def stroke(finger: CDPSession, sheet: FloatRect, nth: int) -> None:
     """From one side of the sheet to the other, in waves."""
 
     def at(n: int) -> dict[str, float]:
@@ -51,7 +51,7 @@ def frames_of(page: Page) -> list[float]:
     finger.send("Emulation.setCPUThrottlingRate", {"rate": SLOWED})
     page.evaluate(FRAMES)
     for nth in range(STROKES):
-        stroke(finger, dict(box), nth)
+        stroke(finger, box, nth)
     return list(page.evaluate("() => { drawing = false; return frames; }"))
 
 
