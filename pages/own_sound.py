@@ -103,17 +103,18 @@ def draw_own() -> None:
     if kind in (YOURS, FILE):
         _takes(kind)
         return
-    plays = st.container()
-    if kind == VOICE_SAYS:
-        words, whose, plays = st.columns((0.7, 0.9, 1.4), vertical_alignment="bottom")
-        with words:
-            st.text_input(f"Digits, up to {MOST}", FIRST, key=DIGITS, bind="query-params", live="300ms")
-        with whose:
-            voice().draw()
-        if typed().strip() != "".join(map(str, digits())):
-            st.caption(f"A voice says up to {MOST} digits, 0 to 9. Here it says {' '.join(map(str, digits()))}.")
+    if kind == TONE:
+        st.audio(own().wave, sample_rate=RATE)
+        return
+    words, whose, plays = st.columns((0.7, 0.9, 1.4), vertical_alignment="bottom")
+    with words:
+        st.text_input(f"Digits, up to {MOST}", FIRST, key=DIGITS, bind="query-params", live="300ms")
+    with whose:
+        voice().draw()
     with plays:
         st.audio(own().wave, sample_rate=RATE)
+    if typed().strip() != "".join(map(str, digits())):
+        st.caption(f"A voice says up to {MOST} digits, 0 to 9. Here it says {' '.join(map(str, digits()))}.")
 
 
 def _takes(kind: str) -> None:

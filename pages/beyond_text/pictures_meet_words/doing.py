@@ -195,7 +195,6 @@ def how_often() -> None:
     )
     st.caption(
         f"Each picture was looked for among those of its own row of the table. The other {rest:,} of {len(emoji()):,} "
-        "were kept for choosing how to train. It learned names and keywords, not "
-        "sentences: how it does with sentences was not measured. One training, with one seed: how much another would "
-        "differ was not measured."
+        "were kept for choosing how to train. It learned names and keywords, not sentences: how it does with sentences "
+        "was not measured. One training, with one seed: how much another would differ was not measured."
     )
