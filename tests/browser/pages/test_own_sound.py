@@ -104,8 +104,8 @@ def test_strips_fall_together_as_they_are_read_out(page: Page, url: str) -> None
 
 def test_a_strip_is_rewritten_by_a_click(page: Page, url: str) -> None:
     opened(page, url, "?try=Rewrite+a+strip")
-    page.locator(".st-key-do_matrix tbody tr").nth(4).locator("td").nth(4).click()
-    expect(page.get_by_text(re.compile(r"^Strip 5 says 3, not 1\."))).to_be_visible()
+    page.locator(".st-key-do_matrix tbody tr").nth(4).locator("td").nth(5).click()
+    expect(page.get_by_text(re.compile(r"^Strip 6 says 3, not 1\."))).to_be_visible()
 
 
 def test_the_voice_says_what_one_types(page: Page, url: str) -> None:
