@@ -73,6 +73,14 @@ CUT = """() => {
     }
     const page = document.querySelector('[data-testid="stMain"]');
     if (page.scrollWidth > page.clientWidth + 1) out.push(`the page is ${page.scrollWidth} wide`);
+    const badge = document.querySelector(".tw-badge").getBoundingClientRect();
+    const head = document.querySelector('[data-testid="stHeader"]').getBoundingClientRect();
+    if (innerWidth < 640 && !page.scrollTop && badge.top < head.bottom - 1) out.push("the badge is below the header");
+    for (const one of page.querySelectorAll("input, button")) {
+        const at = one.getBoundingClientRect();
+        if (at.left < badge.right && at.right > badge.left && at.top < badge.bottom - 1 && at.bottom > badge.top + 1)
+            out.push(`the badge lies on ${one.textContent || one.ariaLabel}`);
+    }
     return out;
 }"""
 
