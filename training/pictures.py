@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from experiments.pictures.looking import hidden, most_looked_at
+from experiments.pictures.looking import hidden, hidden_in_turn
 from model.families.pictures import PictureConfig, cut_into_patches
 from model.files import checkpoint
 from model.files.device import pick_device
@@ -155,7 +155,7 @@ def hiding(vision: LoadedVision, pictures: Tensor, labels: Tensor) -> dict[str, 
     for picture, label in zip(pictures.numpy(), labels.tolist(), strict=True):
         ink = cut_into_patches(torch.from_numpy(picture)[None], *[vision.config.patch] * 2)[0].amax(-1) > 0
         orders = {
-            "looked_at": most_looked_at(vision, picture, max(HIDDEN)),
+            "looked_at": hidden_in_turn(vision, picture, max(HIDDEN))[0],
             "random": (1 + rng.permutation(ink.nonzero().flatten().numpy())).tolist(),
         }
         for way, order in orders.items():

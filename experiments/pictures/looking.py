@@ -31,13 +31,16 @@ def looked_at(read: VisionTrace) -> Array:
     return np.asarray(read.attention("encoder", last).mean(0)[0, 1:])
 
 
-def most_looked_at(loaded: LoadedVision, picture: Array, n: int) -> list[int]:
-    """Patches, from 1, each the one that [class] looks at most once those before it are hidden."""
+def hidden_in_turn(loaded: LoadedVision, picture: Array, n: int) -> tuple[list[int], list[VisionTrace]]:
+    """Patches, from 1, each the one that [class] looks at most once those before it are hidden (n); the picture read
+    whole, then without the first, without the first two, and so on (n+1).
+    """
     gone: list[int] = []
+    reads = [hidden(loaded, picture, frozenset())]
     for _ in range(n):
-        seen = looked_at(hidden(loaded, picture, frozenset(gone)))
-        gone.append(int(np.argmax(seen)) + 1)
-    return gone
+        gone.append(int(np.argmax(looked_at(reads[-1]))) + 1)
+        reads.append(hidden(loaded, picture, frozenset(gone)))
+    return gone, reads
 
 
 def rollout(read: VisionTrace) -> Array:

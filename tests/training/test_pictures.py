@@ -77,7 +77,7 @@ def test_patches_are_hidden_in_the_order_of_the_looks_or_at_random_out_of_those_
         return SimpleNamespace(translation="?" if 2 in gone else "7")
 
     monkeypatch.setattr(training, "hidden", read)
-    monkeypatch.setattr(training, "most_looked_at", lambda vision, picture, n: [5, 2, 9, 1][:n])
+    monkeypatch.setattr(training, "hidden_in_turn", lambda vision, picture, n: ([5, 2, 9, 1][:n], []))
     drawn = torch.zeros(5, 28, 28)
     drawn[:, 10:18, 10:18] = 0.5  # in patches 6, 7, 10 and 11
     vision = SimpleNamespace(config=PictureConfig())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.pictures.looking import chances, hidden, looked_at, most_looked_at
+from experiments.pictures.looking import chances, hidden_in_turn, looked_at
 from model.files.load_pictures import CLASS, load_vision
 from model.trace import Trace
 from pages.own_picture import own
@@ -20,11 +20,8 @@ def scene(trace: Trace) -> Scene:
     shown = own()
 
     def frames() -> list[Frame]:
-        order = most_looked_at(load_vision(), shown.picture, STOPS[-1])
-        first = hidden(load_vision(), shown.picture, frozenset())
-        return [
-            scene_frame(order[:n], first, hidden(load_vision(), shown.picture, frozenset(order[:n]))) for n in STOPS
-        ]
+        order, reads = hidden_in_turn(load_vision(), shown.picture, STOPS[-1])
+        return [scene_frame(order[:n], reads[0], reads[n]) for n in STOPS]
 
     return Scene(
         "ViT: a picture as a row of words. The picture is cut into 16 patches, and each becomes a column of "

@@ -11,9 +11,9 @@ from experiments.pictures.looking import (
     chances,
     effects,
     hidden,
+    hidden_in_turn,
     lens,
     looked_at,
-    most_looked_at,
     rollout,
     travelled,
     turned,
@@ -48,10 +48,12 @@ def test_nobody_looks_at_a_hidden_patch() -> None:
 
 
 def test_each_patch_in_turn_is_the_one_that_is_looked_at_most() -> None:
-    order = most_looked_at(load_vision(), PICTURES[9], 4)
+    order, reads = hidden_in_turn(load_vision(), PICTURES[9], 4)
     for n, patch in enumerate(order):
         seen = looked_at(hidden(load_vision(), PICTURES[9], frozenset(order[:n])))
         assert patch == int(seen.argmax()) + 1
+        assert np.array_equal(looked_at(reads[n]), seen)
+    assert len(reads) == 5
     assert len(set(order)) == 4
 
 
