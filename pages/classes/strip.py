@@ -20,7 +20,9 @@ LOOK_SECONDS = 2.0  # between two looks at the class
 STAND_SECONDS = 60  # between two notes that a learner is still on a page
 OWN_PAGES = ("join", "teach")
 NOT_SENT = ("present", "step", "class", "secret", "code", "desk")  # of an address: the sender's own business
-_MOVE, _STOOD, _TOLD = "class.move", "class.stood", "class.told"  # in the session
+AGAIN_SECONDS = 4  # after which who has not come is sent once more: a busy browser may lose one message
+GIVEN_UP_SECONDS = 12
+_MOVE, _SENT, _STOOD, _TOLD = "class.move", "class.sent", "class.stood", "class.told"  # in the session
 
 
 def strip(page: str, places: Mapping[str, Page]) -> None:
@@ -60,8 +62,13 @@ def follow(page: str, mine: Seat) -> Board:
     place = board.place
     known, seen = st.session_state.get(_MOVE, (0, 0))
     st.session_state[_MOVE] = mine.member.class_id, place.move if place else 0
+    sent = st.session_state.get(_SENT)  # when; None: nobody waits for them
     if place and known == mine.member.class_id and place.move > seen:
-        go(place.page, place.state)
+        st.session_state[_SENT] = sent = time.monotonic()
+    elif not place or page == place.page or sent is None or time.monotonic() - sent > GIVEN_UP_SECONDS:
+        st.session_state[_SENT] = sent = None
+    if place and sent is not None:
+        go(place.page, place.state, int(time.monotonic() - sent) // AGAIN_SECONDS)
     return board
 
 

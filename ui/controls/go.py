@@ -7,9 +7,9 @@ from ui.components.shared.wire import component
 _go = component("go", js=("shared/go.js",))
 
 
-def go(page: str, state: Mapping[str, str]) -> None:
-    """Have the browser open a page in this session. What was typed on the present one is kept.
+def go(page: str, state: Mapping[str, str], attempt: int = 0) -> None:
+    """Have the browser open a page in this session, once for each attempt. What was typed on the present one is kept.
 
     Args: page: its address in this app; state: the parameters of the address
     """
-    _go(key="go", data={"page": page, "state": dict(state)})
+    _go(key="go", data={"page": page, "state": dict(state), "attempt": attempt})

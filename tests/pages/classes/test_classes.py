@@ -27,7 +27,7 @@ from pages.classes import strip as strip_module
 from pages.classes import where
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat
-from pages.classes.strip import LOOK_SECONDS, STAND_SECONDS
+from pages.classes.strip import AGAIN_SECONDS, GIVEN_UP_SECONDS, LOOK_SECONDS, STAND_SECONDS
 from tests.oracle.language.reader import read, read_block
 from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import unclaimed
@@ -218,14 +218,36 @@ def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Databa
     assert STAND_SECONDS + LOOK_SECONDS < HERE_SECONDS  # who stays there is still here for the teacher
     send(db, at.teacher, "masking", {"sentence": "A dog sees a cat.", "layer": "2"}, frozenset(["masking"]))
     fresh()
-    there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}}
+    there = {"page": "masking", "state": {"sentence": "A dog sees a cat.", "layer": "2"}, "attempt": 0}
     assert component(sound(app.run()), "go") == there
     fresh()
-    assert not going(sound(app.run()))  # once, not again and again
+    assert component(sound(app.run()), "go") == there  # until they come
+    for page in ("masking", "tokenization"):
+        fresh()
+        assert not going(sound(go_to(app, page).run()))  # and not again when they leave
     late = sitting(a_learner(db, at, "Bob"), "tokenization")  # who comes later is asked
     assert not going(late)
     assert component(press(late, "Go where everyone is"), "go") == there
     assert not going(sound(late.run()))
+
+
+@pytest.mark.parametrize(
+    ("later", "attempt"),
+    [(AGAIN_SECONDS - 1, 0), (AGAIN_SECONDS, 1), (GIVEN_UP_SECONDS, 3), (GIVEN_UP_SECONDS + 1, None)],
+)
+def test_who_does_not_come_is_sent_again_and_in_the_end_left_in_peace(
+    db: Database, monkeypatch: pytest.MonkeyPatch, later: float, attempt: int | None
+) -> None:
+    at = a_class(db)
+    app = sitting(a_learner(db, at), "tokenization")
+    send(db, at.teacher, "masking", {}, frozenset(["masking"]))
+    begin = time.monotonic()
+    monkeypatch.setattr(strip_module.time, "monotonic", lambda: begin)
+    fresh()
+    assert component(sound(app.run()), "go")["attempt"] == 0
+    monkeypatch.setattr(strip_module.time, "monotonic", lambda: begin + later)
+    sound(app.run())
+    assert (component(app, "go")["attempt"] if going(app) else None) == attempt
 
 
 def test_a_choice_that_was_not_sent_is_still_there_after_the_class_was_elsewhere(db: Database) -> None:
