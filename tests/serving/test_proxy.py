@@ -276,6 +276,7 @@ def test_numbers_about_the_server_are_nobodys_business(app: App, before: Before)
 def test_a_proxy_that_was_killed_is_started_again(app: App, before: Before) -> None:
     one = before(app())
     first = psutil.Process(one.process.pid)
+    assert Visitor(one.port).get()[0] == 200  # answered by one of its workers
     others = first.children()
     assert others
     first.kill()
