@@ -119,7 +119,7 @@ def last_change(page: Page, event: str, act: Callable[[], None], part: str | Non
 
     0 if nothing changes there, as when a question is given the same answer again.
     """
-    page.evaluate("event => lastChanges(event)", event)
+    page.evaluate("asked => lastChanges(asked)", [event, part])
     act()
     times = times_of(page, "lastChanges")
     return times.get(part, 0.0) if part else max(times.values(), default=0.0)
@@ -133,9 +133,9 @@ def new_sentence(page: Page, sentence: str) -> float:
 
 
 def new_drawing(page: Page, turn: int) -> float:
-    """Milliseconds from the end of a stroke to the last change of the first screen: the answer, with its maps. 0 if the
-    page was taken to be at rest before that.
-    """
+    """Milliseconds from the end of a stroke to the last change of the first screen: the answer, with its maps."""
+    page.get_by_role("button", name="Clear").click()  # the same strokes once more would change nothing
+    page.wait_for_timeout(1000)
     page.locator(SHEET).scroll_into_view_if_needed()
     sheet = page.locator(SHEET).bounding_box()
     assert sheet
@@ -147,7 +147,9 @@ def new_drawing(page: Page, turn: int) -> float:
         page.mouse.move(x + 0.3 * sheet["width"], y + 0.6 * sheet["height"], steps=6)
         page.mouse.up()
 
-    return last_change(page, "pointerup", stroke, "scene")
+    took = last_change(page, "pointerup", stroke, "scene")
+    assert took, "the stroke changed nothing"
+    return took
 
 
 def walk(page: Page, turn: int, words: Iterator[str]) -> Iterator[tuple[str, float]]:
@@ -178,8 +180,8 @@ def times_at(
         floors += [floor(on(empty_page), next(words)) for _ in range(2)]
         if sentence_box(on(page)).is_visible():  # one lesson reads something else
             times.setdefault(SENTENCE, []).append(new_sentence(page, next(new)))
-        if page.locator(SHEET).is_visible() and (took := new_drawing(page, turn)):
-            times.setdefault(DRAWING, []).append(took)
+        if page.locator(SHEET).is_visible():
+            times.setdefault(DRAWING, []).append(new_drawing(page, turn))
         for name, took in walk(page, turn, typed):
             if took:
                 times.setdefault(name, []).append(took)

@@ -4,8 +4,8 @@ from playwright.sync_api import Browser, Locator, Page
 
 # `stopwatch(event, conditions)` starts at the next event of that kind and notes, frame by frame, when each condition
 # first holds; `stopwatch.times` resolves when all do.
-# `lastChanges(event)` starts likewise and notes when what is drawn in each part of a lesson last changed;
-# `lastChanges.times` resolves once the page has come to rest.
+# `lastChanges([event, part])` starts likewise and notes when what is drawn in each part of a lesson last changed;
+# `lastChanges.times` resolves once the page has come to rest and the part, if one is named, has changed.
 STOPWATCH = """
 const QUIET = 150, IDLE = 2000;  // milliseconds after which a page that changed, or did not, is taken to be at rest
 const inside = (key) => {
@@ -47,7 +47,7 @@ const partOf = (node) => {
   const part = (node.closest ? node : node.parentElement)?.closest("[class*=st-key-part_], .st-key-scene");
   return part?.className.match(/st-key-(?:part_)?([a-z]+)/)[1];
 };
-const lastChanges = (event) => {
+const lastChanges = ([event, part]) => {
   lastChanges.times = new Promise((resolve) => {
     const changed = new Set(), times = {}, observers = [];
     let start, latest;
@@ -71,7 +71,7 @@ const lastChanges = (event) => {
       }
       changed.clear();
       const ran = document.querySelector("[data-test-script-state=notRunning]");
-      if (ran && now - latest > (latest > start ? QUIET : IDLE)) {
+      if (ran && now - latest > (latest > start && (!part || part in times) ? QUIET : IDLE)) {
         observers.forEach((observer) => observer.disconnect());
         resolve(times);
       } else requestAnimationFrame(look);

@@ -79,12 +79,18 @@ class Effect:
     after: Array
 
 
+@torch.inference_mode()
 def effects(loaded: LoadedVision, picture: Array, gone: frozenset[int], of: int) -> Effect:
     """For a class; of a patch that is hidden already: what showing it again would make of it."""
-    after = [
-        float(chances(hidden(loaded, picture, gone ^ {patch}))[of]) for patch in range(1, 1 + loaded.config.n_patches)
-    ]
-    return Effect(float(chances(hidden(loaded, picture, gone))[of]), np.array(after))
+    n = loaded.config.n_patches
+    shown = torch.ones(n + 1, n + 1, dtype=torch.bool)  # (pictures, rows that are looked at)
+    shown[:, list(gone)] = False
+    shown[1:, 1:] ^= torch.eye(n, dtype=torch.bool)  # the first is read as it is
+    masks = shown[:, None, None].to(loaded.device.torch)
+    pictures = torch.from_numpy(picture).to(loaded.device.torch).expand(n + 1, -1, -1)
+    said = loaded.model(pictures, lambda name, value: masks if name == "encoder.mask" else value).double().softmax(-1)
+    before, *after = said[:, of].tolist()
+    return Effect(before, np.array(after))
 
 
 def window_of(cut: tuple[int, int, int], row: int, column: int) -> tuple[int, int, Array]:

@@ -24,7 +24,8 @@ HIDDEN: tuple[tuple[int, ...], ...] = ((), (3, 8))
 
 
 def frame(hidden: tuple[int, ...]) -> Frame:
-    cut = Cut(PICTURE, PATCH, WEIGHTS, hidden, limit=0.2)
+    turned = -1 if st.session_state.get("heard") == '{"n": 2}' else 1
+    cut = Cut(PICTURE[::turned], PATCH, WEIGHTS[::turned], hidden, limit=0.2)
     return Frame(str(len(hidden)), "", [[Sheet(cut, "Sheet"), Fan(cut, "top", COLUMNS, "Fan", limit=LIMIT)]])
 
 

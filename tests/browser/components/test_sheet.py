@@ -68,6 +68,24 @@ def picture(inked: list[dict[str, Any]], paper: dict[str, Any], side: int) -> np
     return found
 
 
+def test_nothing_is_shown_between_two_pictures(page: Page, visit: Callable[..., Page]) -> None:
+    sheet = visit("sheet", ".scene .patch").locator(".scene svg").first
+    before = picture(boxes(sheet, "ink"), boxes(sheet, "paper")[0], SIDE)
+    sheet.evaluate(
+        """svg => {
+          const seen = (window.seen = new Set());
+          const look = () => requestAnimationFrame(look, seen.add(svg.innerHTML));
+          look();
+        }"""
+    )
+    page.get_by_role("button", name="third").click()
+    becomes(lambda: len(page.evaluate("[...seen]")), 2)
+    page.wait_for_timeout(600)  # longer than from one frame to the next
+    assert len(page.evaluate("[...seen]")) == 2
+    after = picture(boxes(sheet, "ink"), boxes(sheet, "paper")[0], SIDE)
+    assert np.array_equal(after, before[::-1])
+
+
 def test_ink_lies_at_its_pixel_and_is_as_dark_as_it_is(sheet: Locator) -> None:
     (paper,) = boxes(sheet, "paper")
     assert np.allclose(picture(boxes(sheet, "ink"), paper, SIDE), INK, atol=0.051)

@@ -10,7 +10,6 @@ const POINTS = 3900; // of one stroke and of all, at most
 const STROKES = 100;
 const PHOTO_SIDE = 112;
 const INK_LEVELS = 35;
-const PAUSE_MS = 250; // after a stroke, before it is sent
 
 class DrawingView {
   constructor(host) {
@@ -45,7 +44,6 @@ class DrawingView {
 
   close() {
     this.sizes.disconnect();
-    clearTimeout(this.telling);
   }
 
   button(says, press) {
@@ -69,7 +67,6 @@ class DrawingView {
   }
 
   tell(message) {
-    clearTimeout(this.telling);
     this.send(message, "drawn");
   }
 
@@ -82,7 +79,6 @@ class DrawingView {
   }
 
   wipe() {
-    clearTimeout(this.telling);
     this.strokes = [];
     this.photo = this.stroke = null;
     this.empty = true; // without the sample as well, until the page has answered
@@ -101,7 +97,6 @@ class DrawingView {
     if (this.strokes.length >= STROKES || this.full()) return setText(this.fault, "The sheet is full: press Clear.");
     event.preventDefault();
     this.finger = event.pointerId;
-    clearTimeout(this.telling);
     this.canvas.setPointerCapture(event.pointerId);
     this.photo = null;
     setText(this.fault, "");
@@ -128,7 +123,7 @@ class DrawingView {
   up(event) {
     if (!this.stroke || event.pointerId !== this.finger) return;
     this.stroke = null;
-    this.telling = setTimeout(() => this.tell(["strokes", this.strokes]), PAUSE_MS);
+    this.tell(["strokes", this.strokes]);
   }
 
   /** A photo's middle square, in grey. Any file may be called a picture: only what the browser can draw is one. */

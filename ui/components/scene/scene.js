@@ -47,11 +47,13 @@ class SceneView {
     const at = Math.min(this.selection.cell[1], data.frames.length - 1);
     if (fresh) {
       const before = this.shown;
+      cancelAnimationFrame(this.moving);
       this.build();
       this.at = at;
       this.mark();
-      // Another sentence moves in place, if it has as many pieces.
-      if (before && !calm.matches) this.move(before, at);
+      // Another sentence moves in place, if it has as many pieces. There is nothing between two drawings.
+      const drawn = data.frames[0].rows.flat().some(({ kind }) => kind in PICTURES);
+      if (before && !drawn && !calm.matches) this.move(before, at);
       else this.shown = data.frames[at].rows;
       if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
       if (data.begins && !before && !calm.matches) this.start(STAY_MS);
