@@ -17,6 +17,7 @@ from serving.first_paint import FirstPaint
 from serving.own_names import OwnNames
 from serving.visitor_limits import FairShare
 from serving.warm_start import first_visit, ready
+from ui.components.navigation import NAVIGATION
 from ui.course.lesson import COURSE
 from ui.engine import warm_up
 
@@ -25,11 +26,17 @@ try:
 except CheckpointError as error:
     sys.exit(str(error))
 
+
+def early_code(path: str) -> list[str]:
+    """Where the code lies that draws what one sees first of the page at this address."""
+    return COURSE.picture_code(path) + NAVIGATION.addresses()
+
+
 start_keeper()
 barriers.log()
 app = st.App(
     "pages/router/script.py",
     lifespan=first_visit,
     routes=[Route("/ready", ready)],
-    middleware=[Middleware(OwnNames), Middleware(FairShare), Middleware(FirstPaint, code_of=COURSE.picture_code)],
+    middleware=[Middleware(OwnNames), Middleware(FairShare), Middleware(FirstPaint, code_of=early_code)],
 )

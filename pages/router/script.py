@@ -7,9 +7,12 @@ import streamlit as st
 import pages.course  # noqa: F401 - fills the course
 from pages.classes.browser import in_a_class
 from pages.lesson_page import course_pages
+from ui.components.navigation import navigation
 from ui.controls.persist import restore
 from ui.course.lesson import COURSE
+from ui.course.presenter import KEY as PRESENT
 from ui.course.presenter import presenter_switch
+from ui.course.sentence import KEY as SENTENCE
 from ui.course.sentence import sentence_bar
 from ui.engine import tidy_up
 from ui.visitor import stop_if_too_many_pages
@@ -40,7 +43,9 @@ sections = {
         st.Page(PAGES / "about.py", title="About the model", icon=":material/info:"),
     ],
 }
-page = st.navigation(sections, expanded=True)
+page = st.navigation(sections, position="hidden")
+with st.sidebar:
+    navigation(sections, page.url_path, ("embed", SENTENCE, PRESENT))
 if page.url_path:
     st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 restore(page.url_path)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ui.components.shared.wire import component
 
-_go = component("go", js=("shared/go.js",))
+_go = component("go", js=("shared/leave.js", "shared/go.js"))
 
 
 def go(page: str, state: Mapping[str, str], attempt: int = 0) -> None:

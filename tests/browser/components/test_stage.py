@@ -133,7 +133,7 @@ def faults(page: Page) -> list[str]:
 def test_while_code_is_fetched_nothing_without_a_meaning_is_shown(page: Page, serve: Callable[..., str]) -> None:
     page.route(f"**/{COMPONENT.late}", lambda route: None)  # never answered
     in_app(page, serve, f"?sentence={SENTENCE}")
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Scaled dot-product").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Scaled dot-product").click()
     expect(page.locator(".stage[data-outline]")).to_be_visible()
     expect(page.locator(".stage[data-id]")).to_have_count(0)
     expect(page.locator(".stage").get_by_role("button", name="Play")).to_be_visible()
@@ -985,10 +985,10 @@ def test_on_a_phone_the_panels_stack_and_nothing_scrolls_sideways(new_page: Call
 def test_home_comes_back_to_the_moment_where_one_left(page: Page, serve: Callable[..., str]) -> None:
     in_app(page, serve, f"?sentence={SENTENCE}")
     left = ask(page, "ride.go(ride.data.moments.find((m) => m.stop === 'memory').end); return ride.t")
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masking").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Masking").click()
     page.locator(".stage.clip[data-id]").wait_for()
     settled(page)
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Translate").click()
     page.locator(".stage[data-id]:not(.clip)").wait_for()
     assert time_of(settled(page)) == left
     assert not ask(page, "return ride.playing")

@@ -220,11 +220,11 @@ def test_a_reload_and_a_second_window_show_the_same(
 def test_the_sentence_follows_through_the_course_and_the_back_button_goes_back(page: Page, url: str) -> None:
     opened(page, url, sentence=SENTENCE, map="2.3", cell="1.2")
     before = state(page)
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Scaled dot-product").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Scaled dot-product").click()
     page.wait_for_url("**/scaled-dot-product**")
     expect(page.get_by_role("heading", level=1)).to_have_text("Scaled dot-product")
     expect(box(page)).to_have_value(SENTENCE)
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="About the model").click()
+    page.get_by_test_id("stSidebar").get_by_role("link", name="About the model").click()
     page.wait_for_url("**/about**")
     expect(page.get_by_role("heading", level=1)).to_have_text("About the model")
     page.go_back()

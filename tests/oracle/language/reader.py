@@ -366,6 +366,8 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
 def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
     """What a component draws, arrays unpacked; `seen` numbers clicks and shows nothing."""
     found = {key: value for key, value in data.items() if key != "seen"}
+    if name == "navigation":  # its icons are for the eye
+        found["sections"] = [[title, [[page[0], page[2]] for page in pages]] for title, pages in found["sections"]]
     if name == "matrix":
         shape = len(data["rows"]), len(data["columns"])
         found["values"] = np.frombuffer(b64decode(data["values"]), "<f4").reshape(shape).astype(float)

@@ -41,6 +41,16 @@ COURSE = tuple(
     for slug, said in prose.words(section).items()
 )
 
+BEFORE, BEHIND = ("Start",), ("Class", "Explore", "More")  # other pages
+
+
+def navigation() -> list[list[object]]:
+    """By section: its title, then title and address of each page. That of home is empty."""
+    others = {section: [[said, slug] for slug, said in prose.words(section).items()] for section in BEFORE + BEHIND}
+    lessons = {section: [[one.title, one.slug] for one in COURSE if one.section == section] for section in SECTIONS}
+    listed = [[section, (others | lessons)[section]] for section in (*BEFORE, *SECTIONS, *BEHIND)]
+    return [[section, [[title, slug.replace("home", "")] for title, slug in pages]] for section, pages in listed]
+
 
 def place(slug: str) -> Place:
     for one in COURSE:

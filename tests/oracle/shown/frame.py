@@ -14,7 +14,7 @@ from tests.oracle.passes import clip as towers
 from tests.oracle.passes import copying, pictures, sound, sums
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
 from tests.oracle.passes.shipped import n_parameters
-from tests.oracle.shown.course import COURSE, place
+from tests.oracle.shown.course import COURSE, navigation, place
 from tests.oracle.shown.stage import clip
 
 Statements = Iterator[Statement]
@@ -93,7 +93,10 @@ prose = Prose("frame")
 
 
 def bar(page: Page) -> Statements:
-    """Above every page."""
+    """Beside and above every page."""
+    current = "" if page.slug == "home" else page.slug.replace("_", "-")
+    along = ["embed", "sentence", "present"]
+    yield Statement("navigation", {"sections": navigation(), "current": current, "along": along})
     yield toggle(
         "Presenter mode",
         page.switch("present"),

@@ -1,0 +1,72 @@
+// Links to all pages. A click keeps the session, and with it what was typed; a new tab opens the address. Needs
+// shared.js and leave.js.
+
+const NARROW = matchMedia("(max-width: 768px)"); // as for Streamlit's sidebar, which then lies over the page
+const JUST_LEFT = 500; // milliseconds
+let left = -Infinity; // when a box for text was left, as by pressing on a link: it hands over its text
+
+document.addEventListener("focusout", ({ target }) => target.matches("input, textarea") && (left = performance.now()), true);
+
+class NavigationView {
+  constructor(host) {
+    this.root = el("nav", "navigation");
+    setAttribute(this.root, "aria-label", "App pages");
+    this.root.addEventListener("click", (event) => this.click(event));
+    host.append(this.root);
+  }
+
+  update(data) {
+    this.data = data;
+    const pages = data.sections.flatMap(([, pages]) => pages);
+    const content = JSON.stringify(pages.map(([, , page]) => page));
+    if (content !== this.content) this.build(content);
+    this.links.forEach((link, n) => setText(link.lastChild, pages[n][0])); // with what was answered right by now
+    this.mark(data.current);
+  }
+
+  build(content) {
+    this.content = content;
+    this.root.replaceChildren();
+    for (const [title, pages] of this.data.sections) {
+      const list = el("ul");
+      for (const [, icon, page] of pages) {
+        const [item, link, picture] = [el("li"), el("a"), el("span", "icon", icon)];
+        Object.assign(link, { href: `./${page}`, page });
+        setAttribute(picture, "aria-hidden", "true");
+        setAttribute(picture, "translate", "no");
+        link.append(picture, el("span", "title"));
+        item.append(link);
+        list.append(item);
+      }
+      this.root.append(el("header", "", title), list);
+    }
+    this.links = [...this.root.querySelectorAll("a")];
+  }
+
+  mark(current) {
+    for (const link of this.links) {
+      if (link.page === current) setAttribute(link, "aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  click(event) {
+    const link = event.target.closest("a");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    this.mark(link.page);
+    if (NARROW.matches) document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+    leaveFor(() => this.address(link), performance.now() - left < JUST_LEFT);
+  }
+
+  /** Of the page, with what the address has that all pages have. */
+  address(link) {
+    const there = new URL(link.href);
+    for (const [name, value] of new URLSearchParams(location.search)) {
+      if (this.data.along.includes(name)) there.searchParams.append(name, value);
+    }
+    return there;
+  }
+}
+
+export default mount(NavigationView);
