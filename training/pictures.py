@@ -2,7 +2,8 @@
 
 DIGITS.npz holds x_train, x_val, x_test (N,28,28), 0 for paper to 255 for ink, and y_train, y_val, y_test (N). A Vision
 Transformer and a convolutional network learn from either, a Swin Transformer from the 8,000. All are about equally
-large, and take the same steps on the same batches, each picture moved by up to four pixels. `--only NAME` trains one.
+large. The two that learn from as many digits take the same steps on the same batches, each picture moved by up to four
+pixels. `--only NAME` trains one.
 Start the same command again after a kill: it goes on from the last saved state. In the end the folder holds weights,
 the sizes, metrics.json, some digits of the test part and a card; it prints how many digits of the test part each reads
 right, with standard errors.
@@ -51,8 +52,9 @@ CARD = Path(__file__).parent / "cards" / "pictures.md"
 BATCH_SIZE, SEED = 64, 1
 MOVED = 4  # pixels, at most, to any side
 HIDDEN = (1, 2, 3, 4)  # patches, to see how many digits are still read right
+STEPS = dict.fromkeys(NAMES, 10_000) | {f"{VIT}-8000": 30_000, f"{CNN}-8000": 30_000, IN_WINDOWS: 10_000}
 RECIPE = Recipe(
-    steps=10_000,
+    steps=0,  # for each its own
     peak_learning_rate=2e-3,
     warmup_steps=500,
     decay_fraction=0.5,
@@ -100,14 +102,18 @@ def new_network(name: str) -> nn.Module:
     return new_reader(name, CONFIGS[kind_of(name)])
 
 
-def train(name: str, data: Path, out: Path, recipe: Recipe = RECIPE) -> dict[str, Any]:
-    """Train and write one of them. Returns: seconds of its training, by the processor's clock; parameters"""
+def train(name: str, data: Path, out: Path, recipe: Recipe) -> dict[str, Any]:
+    """Train and write one of them. Returns: seconds of its training, by the processor's clock; parameters; steps"""
     pictures, labels = read_digits(data, "train")
     n = int(name.partition("-")[2])
     network = new_network(name)
     seconds = train_small(network, batches(pictures[:n], labels[:n]), recipe, loss, out / f"{name}.pt")
     checkpoint.save_weights(out / f"{name}.safetensors", network.state_dict())
-    figures = {"processor_seconds": round(seconds), "parameters": sum(p.numel() for p in network.parameters())}
+    figures = {
+        "processor_seconds": round(seconds),
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "steps": recipe.steps,
+    }
     (out / f"{name}.json").write_text(json.dumps(figures))
     return figures
 
@@ -184,7 +190,7 @@ def measured(data: Path, out: Path) -> dict[str, Any]:
     save_file(examples(digits, ~hits[NAMES[0]]), out / SAMPLES)
     table = networks[NAMES[0]].get_parameter("embedding.positions.table.weight")[1:].cpu()  # without that of [class]
     config = PictureConfig()
-    recipe = {name: getattr(RECIPE, name) for name in ("steps", "warmup_steps", "decay_fraction", "peak_learning_rate")}
+    recipe = {name: getattr(RECIPE, name) for name in ("warmup_steps", "decay_fraction", "peak_learning_rate")}
     return {
         "recipe": recipe | {"batch_size": BATCH_SIZE, "seed": SEED, "moved": MOVED, "hardware": hardware()},
         "training": {name: json.loads((out / f"{name}.json").read_text()) for name in READERS},
@@ -211,7 +217,11 @@ def card(metrics: dict[str, Any]) -> str:
         still=told["still"],
         seconds=f"{min(seconds)} to {max(seconds)}",
         pictures=metrics["pictures"],
-        rows="\n".join(f"| {n:,} | {told[f'{VIT}-{n}']} | {told[f'{CNN}-{n}']} |" for n in SIZES),
+        rows="\n".join(
+            f"| {n:,} | {metrics['training'][f'{VIT}-{n}']['steps']:,} | {told[f'{VIT}-{n}']} | {told[f'{CNN}-{n}']} |"
+            for n in SIZES
+        ),
+        swin_steps=metrics["training"][IN_WINDOWS]["steps"],
         cosines=metrics["cosines_of_places"],
         **metrics["recipe"],
     )
@@ -236,8 +246,8 @@ def main() -> None:
     train_several(
         parser,
         READERS,
-        RECIPE.steps,
-        lambda name, out, steps: train(name, data, out, in_steps(RECIPE, steps)),
+        0,  # as many as STEPS says
+        lambda name, out, steps: train(name, data, out, in_steps(RECIPE, steps or STEPS[name])),
         lambda out: finish(data, out),
     )
 

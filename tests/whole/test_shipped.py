@@ -106,9 +106,7 @@ def test_the_readme_tells_what_the_readers_of_digits_reach() -> None:
     )
     assert f"| {told} |" in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
     assert test["vit-8000"][0] >= 0.975
-    mean, error = kept["cnn_ahead"]["8000"]
-    missed = f"within a point: missed, {100 * mean:.1f} ± {100 * error:.1f})"
-    assert mean <= 0.01 or missed in (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert kept["cnn_ahead"]["8000"][0] <= 0.01
     assert kept["cnn_ahead"]["500"][0] >= 0.02
     assert cosines["neighbours"] - cosines["far"] >= 0.2
     assert (folder / "README.md").read_text(encoding="utf-8") == pictures.card(kept)

@@ -24,7 +24,7 @@ from ui.views.charts.tables import table
 
 TASK = "task"  # in the address: which question, from 0
 TRIAL = Choice("Try", "try", ("Force a patch", "Colder and warmer", "Ask about your drawing", "How often it is right"))
-PLACE = Stops("Place", "place", tuple(range(1, 1 + N_PATCHES)), default=18)
+PLACE = Stops("Place", "place", tuple(range(1, 1 + N_PATCHES)), default=11)
 CODE = Stops("Patch of the code book, from paper to most ink", "code", tuple(range(1, 1 + N_CODES)), default=N_CODES)
 WARMTH = Stops("Temperature", "temperature", ("0.3", "0.6", "1", "1.5", "2.5"), default="0.3")
 

@@ -131,9 +131,12 @@ def better() -> None:
         (f"{VIT}-{SIZES[0]}", "Vision Transformer, patches of 7 × 7"),
         (f"{CNN}-{SIZES[0]}", "convolutional network"),
     )
-    rows = [(told, share(kept["test"][name]), f"{kept['training'][name]['parameters']:,}") for name, told in names]
-    still = "Swin, the same weights, windows stay", share(kept["windows_kept_still"]), rows[0][2]
-    table(("reader", "right", "parameters"), [rows[0], still, *rows[1:]])
+    rows = []
+    for name, told in names:
+        learned = kept["training"][name]
+        rows.append((told, share(kept["test"][name]), f"{learned['parameters']:,}", f"{learned['steps']:,}"))
+    still = "Swin, the same weights, windows stay", share(kept["windows_kept_still"]), *rows[0][2:]
+    table(("reader", "right", "parameters", "steps of training"), [rows[0], still, *rows[1:]])
     mean, error = kept["swin_ahead"]
     apart = f"{share((abs(mean), error))} points"
     told = f"Swin is {apart} {'ahead of' if mean > 0 else 'behind'} the Vision Transformer."

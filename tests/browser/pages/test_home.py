@@ -269,8 +269,7 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(page: Page, url: str)
     assert waved == "wavy", "told by more than a colour"
     for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)):
         wear(page, scheme, width)  # type: ignore[arg-type]
-        # Streamlit's own navigation puts its <li> inside a <div>; no page can mend that.
-        assert lasting(lambda: [one for one in axe_faults(page) if not one.startswith("list")]) == [], (scheme, width)
+        assert lasting(lambda: axe_faults(page)) == [], (scheme, width)
         assert sideways(page) == [], (scheme, width)
 
 

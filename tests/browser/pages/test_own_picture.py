@@ -94,7 +94,7 @@ def test_a_patch_is_hidden_by_a_click_and_shown_by_another(page: Page, url: str)
     cells.nth(7).click()  # the first is the corner
     expect(page.get_by_text("Hidden: 7. It reads")).to_be_visible()
     cells.nth(6).click()
-    expect(page.get_by_text("Hidden: 6, 7. It reads 1,")).to_be_visible()
+    expect(page.get_by_text("Hidden: 6, 7. It reads 7,")).to_be_visible()
     assert "hide=6.7" in page.url
     for n in (7, 6):
         cells.nth(n).click()

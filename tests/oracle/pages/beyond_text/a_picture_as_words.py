@@ -237,8 +237,8 @@ def fewer(page: Page) -> Statements:
     yield claims.table(prose.line("head of the readers"), *rows)
     for n in ("8000", "500"):
         yield from prose("from digits the convolutional", f"{int(n):,}", *(number(100 * one, 1) for one in ahead(n)))
-    recipe = kept["recipe"]
-    yield from prose("digits that none of", f"{kept['pictures']:,}", f"{recipe['steps']:,}", recipe["batch_size"])
+    many, few = (f"{kept['training'][f'vit-{n}']['steps']:,}" for n in (8000, 500))
+    yield from prose("digits that none of", f"{kept['pictures']:,}", many, kept["recipe"]["batch_size"], few)
 
 
 def ahead(n: str) -> list[float]:

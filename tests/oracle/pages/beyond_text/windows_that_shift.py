@@ -203,13 +203,13 @@ def cost(page: Page) -> Statements:
 def better(page: Page) -> Statements:
     kept, read = shipped.metrics("pictures"), pictures.swin(sample(page)).chances
     yield from prose("which reads better right", f"{kept['pictures']:,}")
-    sizes = {name: f"{of['parameters']:,}" for name, of in kept["training"].items()}
+    sizes = {name: (f"{of['parameters']:,}", f"{of['steps']:,}") for name, of in kept["training"].items()}
     lines = prose.words("readers of the table")
     rows = [
-        (lines["shift"], share(kept["test"]["swin-8000"]), sizes["swin-8000"]),
-        (lines["stay"], share(kept["windows_kept_still"]), sizes["swin-8000"]),
-        (lines["vit"], share(kept["test"]["vit-8000"]), sizes["vit-8000"]),
-        (lines["cnn"], share(kept["test"]["cnn-8000"]), sizes["cnn-8000"]),
+        (lines["shift"], share(kept["test"]["swin-8000"]), *sizes["swin-8000"]),
+        (lines["stay"], share(kept["windows_kept_still"]), *sizes["swin-8000"]),
+        (lines["vit"], share(kept["test"]["vit-8000"]), *sizes["vit-8000"]),
+        (lines["cnn"], share(kept["test"]["cnn-8000"]), *sizes["cnn-8000"]),
     ]
     yield claims.table(prose.line("head of the readers"), *rows)
     mean, error = kept["swin_ahead"]
