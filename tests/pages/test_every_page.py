@@ -106,10 +106,10 @@ def test_a_visit_gets_its_first_picture_before_the_rest_of_the_page(
     waits: list[float] = []
     monkeypatch.setattr(first_screen, "wait_until_painted", lambda most: waits.append(most) or st.stop())
     app = opened(page)
-    drawn = {one.proto.component_name.rpartition(".")[2] for one in app.get("bidi_component")}
+    drawn = {one.proto.component_name.rpartition(".")[2] for one in app.main.get("bidi_component")}
     assert drawn & {"stage", "scene", "matrix", "head_grid"} == {picture}
     # The browser has painted it: the script runs anew, and begins with the same.
-    again = [one.proto.component_name.rpartition(".")[2] for one in app.run().get("bidi_component")]
+    again = [one.proto.component_name.rpartition(".")[2] for one in app.run().main.get("bidi_component")]
     assert {one for one in again[: len(drawn)] if one in ("stage", "scene", "matrix", "head_grid")} == {picture}
     assert len(again) > len(drawn)
     app.run()
