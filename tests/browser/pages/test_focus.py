@@ -1,4 +1,4 @@
-"""Where the keyboard is can be seen, and the navigation keeps a title and its tick together."""
+"""Where the keyboard is can be seen."""
 
 from collections.abc import Callable
 
