@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.classes import ask_primes, desk, join, open_class
 from tests.browser.conftest import ROOT, served
@@ -67,6 +67,36 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(new_page: Callable[...,
 
 # A busy browser may miss that it is sent elsewhere.
 LOSE_ONE = "addEventListener('popstate', (e) => e.stopImmediatePropagation(), { once: true, capture: true })"
+
+
+def late(page: Page, ours: bytes, after: bytes) -> None:
+    """Have what the browser tells the server of one thing follow what it tells of another, however late that is."""
+
+    def start(route: WebSocketRoute) -> None:
+        server = route.connect_to_server()
+        held: list[bytes] = []
+
+        def forward(message: str | bytes) -> None:
+            if not isinstance(message, bytes) or ours not in message:
+                server.send(message)
+            else:
+                held.append(message)
+            if isinstance(message, bytes) and after in message:
+                while held:
+                    server.send(held.pop())
+
+        route.on_message(forward)
+
+    page.route_web_socket("**/_stcore/stream", start)
+
+
+def test_a_click_before_the_first_picture_is_drawn_counts(new_page: Callable[..., Page], url: str) -> None:
+    teacher = new_page()
+    open_class(teacher, url)
+    late(teacher, b"said_painted", after=b"class_send")
+    teacher.goto(f"{url}/encoder?sentence=A+dog+sees+a+cat.")
+    teacher.get_by_role("button", name="Everyone here now").click()
+    expect(teacher.get_by_text("Sent: they will be here in a moment.")).to_be_visible()
 
 
 def test_nothing_typed_is_lost_when_everyone_is_called_elsewhere(new_page: Callable[..., Page], url: str) -> None:
