@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from experiments.passes import Ids, forward
+from experiments.passes import Ids, encode, forward
 from model.anatomy.describe import anatomy_of
 from model.build import ATTENTIONS, NETWORKS, PLACES
 from model.config import ModelConfig
@@ -140,6 +140,14 @@ def exchanged_pass(
     """The model with exchanged parts, and every value that it computes for a sentence and a given translation."""
     other = exchanged(loaded, exchanges)
     return other, forward(other, src, tgt)
+
+
+def exchanged_encoding(
+    loaded: LoadedModel, exchanges: tuple[Exchange, ...], src: Ids
+) -> tuple[LoadedModel, Mapping[str, Array]]:
+    """The model with parts of its encoder exchanged, and every value that the encoder computes for a sentence."""
+    other = exchanged(loaded, exchanges)
+    return other, encode(other, src)
 
 
 def translate_anew(loaded: LoadedModel, text: str, most: int) -> Trace:

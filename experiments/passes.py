@@ -31,6 +31,14 @@ def forward(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], change:
     return recorded(recorder)
 
 
+@torch.inference_mode()
+def encode(loaded: LoadedModel, src: Sequence[int]) -> Mapping[str, Array]:
+    """Every tapped value of the encoder alone: as of `forward`, which the decoder makes twice as long."""
+    recorder = Recorder()
+    loaded.model.encode(torch.tensor([list(src)], device=loaded.device.torch), recorder)
+    return recorded(recorder)
+
+
 def recorded(recorder: Recorder) -> Mapping[str, Array]:
     """What a recorder has kept, as arrays by tap name, batch axis removed."""
     found = {name: value.cpu().numpy() for name, value in recorder.tensors.items()}

@@ -19,6 +19,9 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app.py"
 EMPTY_PAGE = Path(__file__).parent / "empty_page.py"
+WITHOUT_UVLOOP = (
+    "import sys; sys.modules['uvloop'] = None; from streamlit.web.cli import main; main(prog_name='streamlit')"
+)
 CHROMIUM_FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -61,17 +64,19 @@ def free_port() -> int:
 def serve(script: Path = APP, wait_seconds: float = 120, as_it_comes: bool | None = None) -> Iterator[Server]:
     """Run `streamlit run SCRIPT` until the block ends.
 
-    The empty page is the yardstick, so it runs on Streamlit as it comes, which searches for garbage after every run.
-    The app has turned that search off; with the app's setting an empty page answers in a third of the time.
+    The empty page is the yardstick, so it runs on Streamlit as it comes: with its own settings, which search for
+    garbage after every run, and without uvloop, which it does not bring. With what the app has, an empty page answers
+    in a third of the time.
 
     Args:   wait_seconds: how long it may take to answer; 0: do not wait for it
-            as_it_comes: with Streamlit's own setting for that search; if not given, for the empty page alone
+            as_it_comes: without the app's settings and loop; if not given, for the empty page alone
     Raises: RuntimeError, with the server's output, if it stops or does not answer
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    if (script == EMPTY_PAGE) if as_it_comes is None else as_it_comes:
-        command.append("--runner.postScriptGC=true")
+    plain = (script == EMPTY_PAGE) if as_it_comes is None else as_it_comes
+    command = [sys.executable, *(("-c", WITHOUT_UVLOOP) if plain else ("-m", "streamlit")), "run", str(script)]
+    if plain:
+        command += ["--runner.postScriptGC=true", "--runner.fastReruns=true"]
     command += ["--server.headless=true", "--server.address=127.0.0.1", f"--server.port={port}"]
     with _running(command, port, wait_seconds, 10) as server:
         yield server

@@ -1,13 +1,14 @@
 """Lesson: what attention costs as a text grows, and two kinds of attention that do not make all pairs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from experiments.attention import price
-from experiments.exchange import REACH, Exchange
+from experiments.exchange import REACH, Exchange, exchanged_encoding
 from model.parts.attention import scaled_dot_product_attention
 from model.parts.efficient_attention import causal_linear_attention, features, linear_attention, windowed_attention
 from model.trace import Trace
@@ -94,8 +95,10 @@ def idea(trace: Trace) -> None:
 
 
 def with_kind(trace: Trace, kind: str) -> Trace:
-    """The sentence, read by the translator with another attention in its first layer."""
-    return engine.with_parts(trace, Exchange("attention", PATH, KINDS[kind]))
+    """The sentence, read by the translator's encoder with another attention in its first layer."""
+    exchange = Exchange("attention", PATH, KINDS[kind])
+    other, tensors = engine.run(exchanged_encoding, trace.model, (exchange,), trace.src_ids)
+    return replace(trace, model=other, tensors=tensors)
 
 
 def see(trace: Trace) -> Shown:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from experiments.exchange import Exchange, exchanged, exchanged_pass
+from experiments.exchange import Exchange, exchanged, exchanged_encoding, exchanged_pass
 from ui import engine
 
 PATH = "encoder.layers.1"
@@ -25,6 +25,14 @@ def test_the_model_itself_stays_as_it_is_and_shares_its_weights() -> None:
     own = {w.data_ptr() for w in TRACE.model.model.parameters()}
     assert {w.data_ptr() for w in other.model.parameters()} == own
     assert other.name != TRACE.model.name
+
+
+def test_the_encoder_alone_computes_what_it_computes_before_a_decoder() -> None:
+    exchange = Exchange("attention", f"{PATH}.self_attn", "linear")
+    _, alone = exchanged_encoding(TRACE.model, (exchange,), TRACE.src_ids)
+    _, both = exchanged_pass(TRACE.model, (exchange,), TRACE.src_ids, TRACE.tgt_ids)
+    assert alone.keys() == {name for name in both if name.startswith("encoder.")}
+    assert all((value == both[name]).all() for name, value in alone.items())
 
 
 def test_a_kind_that_there_is_not_is_refused() -> None:

@@ -1,7 +1,10 @@
 """What Streamlit does not promise to keep, and what the app loses if an upgrade takes it away."""
 
 import ast
+import asyncio
 import inspect
+import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +12,8 @@ import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.web import bootstrap
+from streamlit.web.server.starlette import starlette_server
 
 from serving import streamlit_private as private
 from tests.whole.test_imports import home, python_files
@@ -120,3 +125,28 @@ def test_no_other_private_attribute_is_used() -> None:
         if not (isinstance(one.value, ast.Name) and one.value.id in ("self", "cls"))
     }
     assert used == {*OTHERS, "_replace", "_exit", "_read"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not made for Windows")
+def test_a_small_answer_is_sent_at_once() -> None:
+    """asyncio's own loop holds it back, up to 40 ms, on a socket that was bound before: as Streamlit binds its own."""
+    is_prompt: asyncio.Future[bool]
+
+    class Told(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            of = transport.get_extra_info("socket")
+            is_prompt.set_result(bool(of.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+
+    async def ask() -> bool:
+        nonlocal is_prompt
+        is_prompt = asyncio.get_running_loop().create_future()
+        with starlette_server._bind_socket("127.0.0.1", 0, 1) as bound:
+            server = await asyncio.get_running_loop().create_server(Told, sock=bound)
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            prompt = await is_prompt
+            writer.close()
+            server.close()
+        return prompt
+
+    with asyncio.Runner(loop_factory=bootstrap._get_uvloop_loop_factory()) as loop:
+        assert loop.run(ask())

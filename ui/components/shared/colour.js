@@ -7,6 +7,8 @@ const pen = document.createElement("canvas").getContext("2d", { willReadFrequent
 function parseColour(text) {
   pen.canvas.width = pen.canvas.height = 1;
   pen.fillStyle = text;
+  const [, hex] = pen.fillStyle.match(/^#(.{6})$/) ?? []; // as it tells most of them
+  if (hex) return [0, 2, 4].map((n) => parseInt(hex.slice(n, n + 2), 16));
   pen.fillRect(0, 0, 1, 1);
   return [...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)];
 }

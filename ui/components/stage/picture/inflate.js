@@ -13,13 +13,19 @@ const LENGTHS = startsOf(EXTRA_OF_LENGTH, 3);
 LENGTHS[28] = 258;
 const DISTANCES = startsOf(EXTRA_OF_DISTANCE, 1);
 
-/** A Huffman code from the length of each symbol's word: how many words have each length, and the symbols in their order. */
+/** A Huffman code from the length of each symbol's word, to be looked up by the next `most` bits: symbol << 4 | length. */
 function codeOf(lengths) {
-  const counts = new Uint16Array(16);
-  for (const length of lengths) counts[length]++;
-  const symbols = lengths.map((_, symbol) => symbol).filter((symbol) => lengths[symbol]);
-  counts[0] = 0;
-  return { counts, symbols: symbols.sort((a, b) => lengths[a] - lengths[b] || a - b) };
+  const most = Math.max(1, ...lengths);
+  const found = new Uint16Array(1 << most);
+  for (let length = 1, word = 0; length <= most; length++, word <<= 1)
+    lengths.forEach((one, symbol) => {
+      if (one !== length) return;
+      let start = 0; // words are told from their first bit, all else from the last
+      for (let bit = 0; bit < length; bit++) start |= ((word >> bit) & 1) << (length - 1 - bit);
+      for (; start < found.length; start += 1 << length) found[start] = (symbol << 4) | length;
+      word++;
+    });
+  return { found, mask: found.length - 1, most };
 }
 
 /** `size` bytes from what zlib packed (RFC 1950 and 1951). */
@@ -36,14 +42,12 @@ function inflated(packed, size) {
     nHeld -= n;
     return value;
   };
-  const symbolOf = ({ counts, symbols }) => {
-    for (let length = 1, word = 0, first = 0, before = 0; ; length++) {
-      word |= bits(1);
-      if (word - first < counts[length]) return symbols[before + word - first];
-      before += counts[length];
-      first = (first + counts[length]) << 1;
-      word <<= 1;
-    }
+  const symbolOf = ({ found, mask, most }) => {
+    for (; nHeld < most; nHeld += 8) held |= packed[next++] << nHeld;
+    const entry = found[held & mask];
+    held >>>= entry & 15;
+    nHeld -= entry & 15;
+    return entry >> 4;
   };
   const told = () => {
     const [nWords, nDistances, nTold] = [bits(5) + 257, bits(5) + 1, bits(4) + 4];
@@ -65,7 +69,8 @@ function inflated(packed, size) {
     isLast = bits(1) === 1;
     const kind = bits(2);
     if (kind === 0) {
-      held = nHeld = 0; // a block as it is begins with a byte
+      next -= nHeld >> 3; // a block as it is begins with the next byte
+      held = nHeld = 0;
       const length = packed[next] | (packed[next + 1] << 8);
       out.set(packed.subarray(next + 4, next + 4 + length), at);
       next += 4 + length;

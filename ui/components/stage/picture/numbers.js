@@ -1,9 +1,11 @@
 // The numbers of a sentence, as they came: two bytes each, see `packed` of data.py.
 
+const DIVISORS = Array.from({ length: 240 }, (_, first) => 10 ** (9 - (Math.floor(first / 10) % 12)));
+
 /** A number from its two bytes: change of sign, power of ten and first digit; the other two digits. */
 function threeDigits(first, others, wasNegative) {
   if (first >= 240) return [NaN, Infinity, -Infinity][first - 240];
-  const size = (100 * (first % 10) + others) / 10 ** (9 - (Math.floor(first / 10) % 12));
+  const size = (100 * (first % 10) + others) / DIVISORS[first];
   return first >= 120 === wasNegative ? size : -size;
 }
 
@@ -11,7 +13,9 @@ function threeDigits(first, others, wasNegative) {
 function limitOf(tensor) {
   if (tensor.limit) return tensor.limit;
   const most = ({ values }) => {
-    const sizes = Float32Array.from(values, Math.abs).sort();
+    const sizes = new Float32Array(values);
+    for (let n = 0; n < sizes.length; n++) sizes[n] = Math.abs(sizes[n]);
+    sizes.sort();
     return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
   };
   const limit = Math.max(...tensor.compared.map(most));
