@@ -1,5 +1,6 @@
 """The first picture of a visit comes before the rest of its page, however slow the browser is."""
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -10,8 +11,13 @@ from tests.browser.kit import settled
 
 pytestmark = pytest.mark.browser
 
-# When the heading of See is first there.
+# When the heading of See is first there, and when the server was told that there is a picture.
 REST = """() => {
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (message) {
+        if (new TextDecoder().decode(message).includes("said_painted")) globalThis.toldAt ??= performance.now();
+        return send.call(this, message);
+    };
     const look = () => {
         if (document.querySelector(".st-key-part_check, .st-key-map")) globalThis.restAt = performance.now();
         else requestAnimationFrame(look);
@@ -20,7 +26,10 @@ REST = """() => {
 }"""
 
 
-@pytest.mark.parametrize("slug", ["positions-six-ways", "self-attention", ""])
+UNLIKE = "?sentence=" + "+".join(["a dog sees a cat and"] * 4).replace(" ", "+")  # a notice says that it is long
+
+
+@pytest.mark.parametrize("slug", ["positions-six-ways", "self-attention", "", UNLIKE])
 def test_a_slow_browser_paints_the_picture_before_it_gets_the_rest(
     slug: str, new_page: Callable[..., Page], url: str
 ) -> None:
@@ -28,14 +37,16 @@ def test_a_slow_browser_paints_the_picture_before_it_gets_the_rest(
     page.goto(f"{url}/{slug}")  # so that neither the server nor the browser does it for the first time
     settled(page)
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 2})
+    if slug == UNLIKE:
+        page.route("**/*.stage/*.js", lambda route: (time.sleep(5), route.continue_())[1])
     for script in (WATCH, REST):
         page.add_init_script(f"({script})()")
     page.goto(f"{url}/{slug}")
-    rest = ".st-key-part_check" if slug else ".st-key-map"
+    rest = ".st-key-part_check" if slug not in ("", UNLIKE) else ".st-key-map"
     expect(page.locator(rest)).to_be_attached(timeout=90_000)
-    filled, came = page.evaluate("() => [firstPaint.filled, restAt]")
+    filled, told, came = page.evaluate("() => [firstPaint.filled, toldAt, restAt]")
     assert filled is not None
-    assert filled < came
+    assert filled < told < came
     settled(page)
     # It has waited once: on the next page all comes at once.
     page.get_by_role("link", name="Masking").first.click()

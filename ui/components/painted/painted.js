@@ -8,7 +8,7 @@ function stands() {
   const isolated = "[data-testid=stBidiComponentIsolated]";
   const roots = [...document.querySelectorAll(`${isolated}, ${isolated} *`)].map((node) => node.shadowRoot);
   const picture = roots.map((root) => root?.querySelector(".stage, .scene")).find(Boolean);
-  return picture ? Boolean(picture.dataset.id || picture.querySelector("svg text")) : Boolean(document.querySelector("[data-testid=stAlert]"));
+  return picture ? Boolean(picture.dataset.id || picture.querySelector("svg text")) : Boolean(document.querySelector("[data-testid=stAlertContentError]"));
 }
 
 export default function ({ parentElement, setTriggerValue }) {
