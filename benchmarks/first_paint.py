@@ -125,7 +125,8 @@ def measure(slugs: Sequence[str] = ()) -> list[Figure]:
     names, turns = slugs or (HOME, *(one.slug for one in LESSONS)), {}
     with ExitStack() as stack:
         browser, folder = stack.enter_context(chromium()), stack.enter_context(tempfile.TemporaryDirectory())
-        empty, app = (stack.enter_context(serve(script)) for script in (empty_page(Path(folder)), APP))
+        empty = stack.enter_context(serve(empty_page(Path(folder)), as_it_comes=True))
+        app = stack.enter_context(serve(APP))
 
         def turn(name: str) -> tuple[Opening, Opening]:
             address = f"{app.url}/{'' if name == HOME else name}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -31,6 +32,8 @@ class Question:
     several: bool = False
     wrong: Mapping[int, str] = field(default_factory=dict, hash=False)
 
+
+_COUNTS_ANEW = "quiz.counts_anew"  # in the session: an answer became right, or is so no more
 
 Ask = Question | Callable[[], Question]  # a question, or what makes it once it is opened: some run the model many times
 
@@ -75,15 +78,24 @@ def _ask(slug: str, question: Question) -> None:
     key = f"{slug}/{question.id}/{hash((question.text, question.options))}"
     st.markdown(question.text)
     chosen = _choose(question, key)
-    if st.button("Check my answer", key=f"{key}/check", disabled=not chosen):
-        before = answers().get((slug, question.id))
-        st.session_state[f"{key}/given"] = frozenset(chosen)
-        record(slug, question.id, chosen == question.correct)
-        if bool(before) != (chosen == question.correct):
-            st.rerun()  # the whole page, because the navigation counts the right answers
+    # A callback comes before all else in a run, so that no other run can begin before the click has counted.
+    check = partial(_check, slug, question, key)
+    st.button("Check my answer", key=f"{key}/check", disabled=not chosen, on_click=check)
+    if st.session_state.pop(_COUNTS_ANEW, False):
+        st.rerun()  # the whole page, because the navigation counts the right answers
     given = st.session_state.get(f"{key}/given")
     if given is not None:
         _judge(question, given)
+
+
+def _check(slug: str, question: Question, key: str) -> None:
+    state, before = st.session_state, answers().get((slug, question.id))
+    all_options = range(len(question.options))
+    chosen = frozenset(i for i in all_options if (state.get(f"{key}/{i}") if question.several else state[key] == i))
+    state[f"{key}/given"] = chosen
+    record(slug, question.id, chosen == question.correct)
+    if bool(before) != (chosen == question.correct):
+        state[_COUNTS_ANEW] = True
 
 
 def _choose(question: Question, key: str) -> set[int]:
