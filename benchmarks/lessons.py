@@ -208,7 +208,7 @@ def figures_of(slug: str, n_tokens: int, ratios: Mapping[str, float]) -> list[Fi
 
 
 def floor_with_our_settings(browser: Browser) -> float:
-    """What an empty page takes, in milliseconds, without the search for garbage that Streamlit does by itself."""
+    """What an empty page takes, in milliseconds, with the app's settings and loop."""
     with serve(EMPTY_PAGE, as_it_comes=False) as server:
         page = opened(browser, server.url, ".st-key-word")
         times = [floor(page, f"word{n}") for n in range(12)]

@@ -33,7 +33,7 @@ def forward(loaded: LoadedModel, src: Sequence[int], tgt: Sequence[int], change:
 
 @torch.inference_mode()
 def encode(loaded: LoadedModel, src: Sequence[int]) -> Mapping[str, Array]:
-    """Every tapped value of the encoder alone: as of `forward`, which the decoder makes twice as long."""
+    """Every tapped value of the encoder alone: of raw ids, with their special tokens, as of `forward`."""
     recorder = Recorder()
     loaded.model.encode(torch.tensor([list(src)], device=loaded.device.torch), recorder)
     return recorded(recorder)

@@ -17,7 +17,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.session_manager import SessionClient
 
 __all__ = [
-    "SCRIPT_THREAD",
     "STATIC",
     "BackMsg",
     "ComponentConfig",
@@ -32,5 +31,4 @@ __all__ = [
     "get_script_run_ctx",
 ]
 
-SCRIPT_THREAD = "ScriptRunner.scriptThread"  # the name of a thread that runs a page
 STATIC = Path(get_static_dir())  # the page of HTML and the code that browsers get

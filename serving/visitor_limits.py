@@ -9,7 +9,6 @@ import asyncio
 import heapq
 import itertools
 import re
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VISITOR_COOKIE
-from serving.streamlit_private import SCRIPT_THREAD, BackMsg, ForwardMsg
+from serving.streamlit_private import BackMsg, ForwardMsg
 
 # A key that is held down sends about 30 messages a second for as long as anybody holds it.
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 20.0, 100.0
@@ -33,9 +32,6 @@ LEASE_SECONDS = 2.0  # for so long a run counts for its address: it may wait for
 LOST_SECONDS = 10.0  # without a sign of life, after which a run whose end was not heard no longer counts
 CLOSED_SECONDS = 1.0  # for so long a run goes on whose page was closed
 KEPT_SECONDS = 60.0  # a share without a page is remembered: who connects anew does not begin anew
-# A message during a run makes Streamlit begin another beside it; the old one ends when it next draws something. So many
-# old ones may be there, of all visitors; else a message waits until the run is over.
-OLD_RUNS, LOOK_SECONDS = 1, 0.05
 SHORT_BYTES = 1000  # what tells that a run is over is shorter
 _GOES_ON = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
@@ -109,8 +105,6 @@ class Runs:
         """A message that asks for a run is about to be read. Waits until its visitor has a share left."""
         if self._charged is not None:
             await self._over_in(self._charge())
-        while self._charged is not None and script_threads() > len(self._going_on) + OLD_RUNS:
-            await self._over_in(LOOK_SECONDS)
         if self._charged is None:
             await self._share.gate.enter(0.0)
             await asyncio.sleep(self._share.work.take(0.0, LONGEST_WAIT))
@@ -172,11 +166,6 @@ class Runs:
             self._over.set()
             self._leave_address()
             self._share.gate.leave()
-
-
-def script_threads() -> int:
-    """How many runs there are in this process, old ones too."""
-    return sum(one.name == SCRIPT_THREAD for one in threading.enumerate())
 
 
 def asks_for_a_run(message: Message) -> bool:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.web import bootstrap
 from streamlit.web.server.starlette import starlette_server
@@ -68,10 +67,6 @@ USED: dict[str, tuple[Callable[[], object], str]] = {
         WARMING + "; the benchmarks' visitors",
     ),
     "Page": (lambda: isinstance(st.Page(lambda: None, title="x"), private.Page), "types of pages and their links"),
-    "SCRIPT_THREAD": (
-        lambda: private.SCRIPT_THREAD in inspect.getsource(ScriptRunner.start),
-        "messages of a held key start a thread each: one visitor can make all others wait",
-    ),
     "STATIC": (page_can_be_told_where_its_server_is, "the first picture of a visit comes a quarter of a second later"),
     "DeltaGenerator": (lambda: callable(private.DeltaGenerator.progress), "the type of a download's progress bar"),
 }
@@ -134,8 +129,8 @@ def test_a_small_answer_is_sent_at_once() -> None:
 
     class Told(asyncio.Protocol):
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            of = transport.get_extra_info("socket")
-            is_prompt.set_result(bool(of.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+            sock = transport.get_extra_info("socket")
+            is_prompt.set_result(bool(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
 
     async def ask() -> bool:
         nonlocal is_prompt

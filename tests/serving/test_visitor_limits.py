@@ -1,7 +1,6 @@
 """A visitor's share: messages, work, runs at once, pages. Nothing is lost; others go before."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner import script_runner
 
 from classroom import rate_limits
 from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VISITOR_COOKIE, visitor_limits
@@ -227,33 +225,6 @@ def test_of_one_address_so_many_run_at_once_and_another_address_does_not_wait() 
             await page.close()
 
     to_the_end(run())
-
-
-def test_a_run_is_changed_only_while_few_old_ones_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        share = FairShare(None)  # type: ignore[arg-type]
-        threads = 1 + visitor_limits.OLD_RUNS
-        monkeypatch.setattr(visitor_limits, "script_threads", lambda: threads)
-        page = Page(share, 2, visitor="a" * 32)
-        await soon()
-        assert page.read == 2
-        threads += 1
-        page.left = 2
-        await soon()
-        assert page.read == 2
-        threads -= 1
-        await soon()
-        assert page.read == 4
-        threads += 1
-        page.left = 1
-        await page.finish(GOES_ON)
-        await page.finish()
-        await soon()
-        assert page.read == 5  # the run is over
-        await page.close()
-
-    to_the_end(run())
-    assert visitor_limits.SCRIPT_THREAD in inspect.getsource(script_runner)
 
 
 def test_without_the_proxy_nobody_is_counted() -> None:
