@@ -158,6 +158,21 @@ def test_what_zlib_packs_is_unpacked(page: Page, manner: tuple[int, int]) -> Non
         assert page.evaluate(unpack, [[*packed], n]) == runs.tolist()
 
 
+def test_what_is_written_never_stands_under_the_arrows(page: Page, serve: Callable[..., str]) -> None:
+    in_app(page, serve, "?sentence=" + "+and+".join(["a+dog+sees+a+cat"] * 4))
+    spy = """const said = [], { text } = ride.painter;
+        ride.painter.text = function (words, x, ...more) { said.push([words, x]); text.call(this, words, x, ...more); };
+        ride.draw();
+        const arrows = [...ride.shifts.root.children].slice(2).filter((one) => !one.hidden);
+        return [said.filter(([words]) => words[0] === "…"), arrows.map((one) => parseFloat(one.style.left))];"""
+    for viewport in ({"width": 1280, "height": 720}, {"width": 390, "height": 844}):
+        page.set_viewport_size(viewport)
+        settled(page)
+        [(_, right)], arrows = ask(page, spy)
+        assert len(arrows) == 2
+        assert right <= min(arrows)
+
+
 def test_a_block_from_near_opened_by_link_never_waits_for_its_code(page: Page, serve: Callable[..., str]) -> None:
     for _ in range(2):  # a server knows its lessons once somebody has been there
         in_app(page, serve, "scaled-dot-product")

@@ -108,11 +108,12 @@ class Painter extends Strokes {
 
   /** What is written so far, in the upper corner of the panel that writes; of a long text the end. */
   written(text, box, side) {
-    const most = box.w - 110;
+    const right = box.w - (arrowsOf(box) || PAD);
+    const most = right - 100;
     this.pen.font = `650 13px ${this.family}`;
     let shown = text;
     while (shown && this.pen.measureText(`…${shown}`).width > most) shown = shown.slice(shown.search(/\s|$/) + 1);
-    if (shown) this.text(shown === text ? text : `…${shown}`, box.x + box.w - PAD, box.y + 14, { size: 13, weight: 650, align: "right", colour: this.roles[side] });
+    if (shown) this.text(shown === text ? text : `…${shown}`, box.x + right, box.y + 14, { size: 13, weight: 650, align: "right", colour: this.roles[side] });
   }
 
   block(scene, { panel, part, x, y, w, h, open, works }) {

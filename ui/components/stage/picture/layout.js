@@ -96,6 +96,13 @@ function stacked(box, open, below) {
   return { blocks, levels };
 }
 
+const ARROWS = 160; // pixels
+
+/** How much of its upper right corner a panel's two arrows take: they are there if it has room for some pieces only. */
+function arrowsOf(box) {
+  return box.count === box.shown || box.w < 200 ? 0 : ARROWS; // what is said of a small one needs the room
+}
+
 /** The first token that a panel shows at time t, if it has room for some only: the window follows what is spoken of. */
 function windowAt(data, view, panel, box, t) {
   const last = Math.max(0, box.count - box.shown);

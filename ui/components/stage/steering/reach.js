@@ -117,13 +117,13 @@ class Shifts {
       const last = box.count - box.shown;
       const [back, on] = [...this.root.children].slice(2 * panel, 2 * panel + 2);
       const first = Math.round(box.first);
-      this.place(back, box, first, `← ${first} more`, box.x + box.w - 160);
+      this.place(back, box, first, `← ${first} more`, box.x + box.w - ARROWS);
       this.place(on, box, last - first, `${last - first} more →`, box.x + box.w - 82);
     });
   }
 
   place(button, box, hidden, text, x) {
-    button.hidden = box.count === box.shown || box.w < 200; // what is said of the panel needs the room
+    button.hidden = !arrowsOf(box);
     if (button.hidden) return;
     button.disabled = hidden <= 0;
     setText(button, hidden > 0 ? text : "");
