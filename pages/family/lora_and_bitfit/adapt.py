@@ -6,6 +6,7 @@ from model.adapting.lora import RankError
 from model.trace import Trace
 from model.trace import trace as trace_anew
 from pages.family.lora_and_bitfit.choosing import SLOTS, adapted, chosen, rank, width
+from pages.family.lora_and_bitfit.thin_matrices import thin_matrices
 from pages.live_training import loss_curve, watch
 from training.live.adapting import BITFIT, EVERYTHING, LORA, Adapted, Adapting, adapted_layers
 from training.live.processes import LiveTraining
@@ -13,7 +14,6 @@ from training.live.styles import FORMAL, STYLES
 from ui import engine
 from ui.text import magnitude, number
 from ui.views.charts.tables import table
-from ui.views.charts.thin_matrices import thin_matrices
 
 
 def n_learning(trace: Trace, method: str, r: int) -> int:
