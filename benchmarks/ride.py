@@ -5,7 +5,6 @@ and turn about with an empty one, in one browser.
 """
 
 import itertools
-import json
 from collections.abc import Sequence
 from statistics import median
 from urllib.parse import quote
@@ -18,7 +17,7 @@ from benchmarks.kit.serving import EMPTY_PAGE, chromium, serve
 from benchmarks.kit.stopwatch import PATIENCE_MS
 from model.files.loaded_model import load_model
 from model.trace import Trace, trace
-from ui.components.shared.wire import browser_file
+from ui.components.shared.wire import browser_file, with_bytes
 from ui.components.stage import CODE, STYLES
 from ui.components.stage.data import stage_data
 
@@ -71,7 +70,7 @@ def arrival(browser: Browser, url: str, found: str) -> tuple[Page, float]:
 def measure() -> list[Figure]:
     one = long_trace()
     code = sum(len(browser_file(*files).encode()) for files in (CODE, STYLES))
-    data = len(json.dumps(stage_data(one)).encode())
+    data = len(with_bytes(stage_data(one)))
     first: dict[str, list[float]] = {"empty": [], "stage": []}
     frames: list[float] = []
     with serve(EMPTY_PAGE) as empty, serve() as app, chromium() as browser:

@@ -21,29 +21,28 @@ PAGES = Path(__file__).parents[1]
 
 NAME = "Transformer Walkthrough"
 
-# Before the navigation: else Streamlit takes the icon of the page for the tab, and fetches it from the internet.
+# Before the navigation: else Streamlit gives the tab a title of its own first.
 st.set_page_config(page_title=NAME, page_icon="🔎", layout="wide", initial_sidebar_state=240)
 stop_if_too_many_pages()
 sections = {
-    "Start": [
-        st.Page(PAGES / "home.py", title="Translate", icon=":material/translate:", default=True),
-    ],
+    "Start": [st.Page(PAGES / "home.py", title="Translate", default=True)],
     **course_pages(),
     "Class": [
-        st.Page(PAGES / "classes/join.py", title="Join a class", icon=":material/groups:", url_path="join"),
-        st.Page(PAGES / "classes/teach.py", title="Teach a class", icon=":material/co_present:", url_path="teach"),
+        st.Page(PAGES / "classes/join.py", title="Join a class", url_path="join"),
+        st.Page(PAGES / "classes/teach.py", title="Teach a class", url_path="teach"),
     ],
     "Explore": [
-        st.Page(PAGES / "explore/bertviz.py", title="BertViz", icon=":material/timeline:", url_path="bertviz"),
-        st.Page(PAGES / "explore/any_model.py", title="Any model", icon=":material/apps:", url_path="any-model"),
-        st.Page(PAGES / "explore/compare.py", title="Compare", icon=":material/compare:", url_path="compare"),
+        st.Page(PAGES / "explore/bertviz.py", title="BertViz", url_path="bertviz"),
+        st.Page(PAGES / "explore/any_model.py", title="Any model", url_path="any-model"),
+        st.Page(PAGES / "explore/compare.py", title="Compare", url_path="compare"),
     ],
     "More": [
-        st.Page(PAGES / "results.py", title="Results", icon=":material/leaderboard:", url_path="results"),
-        st.Page(PAGES / "about.py", title="About the model", icon=":material/info:"),
+        st.Page(PAGES / "results.py", title="Results", url_path="results"),
+        st.Page(PAGES / "about.py", title="About the model"),
     ],
 }
-page = st.navigation(sections, position="hidden")
+# Its messages name all pages with every answer: their sections and icons only our own links need.
+page = st.navigation([one for group in sections.values() for one in group], position="hidden")
 with st.sidebar:
     navigation(sections, page.url_path, ("embed", SENTENCE, PRESENT))
 if page.url_path:

@@ -24,7 +24,7 @@ from streamlit.util import calc_hash
 
 import tests.pages.part_runs  # noqa: F401 - runs parts of pages, as a browser does
 from pages import first_screen, lesson_page
-from tests.oracle.language.reader import read
+from tests.oracle.language.reader import read, received
 from tests.oracle.language.statement import Statement
 from training.live.processes import DONE, LiveTraining
 from ui import engine
@@ -169,8 +169,7 @@ def translation(app: AppTest) -> str:
 def component(app: AppTest, key: str) -> dict[str, Any]:
     """What the browser gets to draw the component with this key."""
     (found,) = (e for e in app.get("bidi_component") if e.key == key)
-    data: dict[str, Any] = json.loads(found.proto.json)
-    return data
+    return received(found.proto)
 
 
 def values(app: AppTest, key: str = "map") -> np.ndarray:

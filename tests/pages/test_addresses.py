@@ -68,7 +68,7 @@ def other_values(element: Any) -> list[Any]:
 
 def figures(app: AppTest) -> list[Any]:
     """Components with a cell that is chosen."""
-    found = [one for one in blocks(app.main) if one.type == "bidi_component" and one.proto.json]
+    found = [one for one in blocks(app.main) if one.type == "bidi_component" and one.proto.WhichOneof("data")]
     return [one for one in found if component(app, one.key).get("selected") is not None]
 
 

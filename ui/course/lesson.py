@@ -90,15 +90,11 @@ class Course:
     def __init__(self) -> None:
         self.sections: dict[str, tuple[Lesson, ...]] = {}
         self._pages: dict[str, Callable[[], None]] = {}
-        self._icons: dict[str, str] = {}
 
-    def fill(
-        self, sections: Mapping[str, Sequence[tuple[Lesson, str]]], page_of: Callable[[Lesson], Callable[[], None]]
-    ) -> None:
-        """Set the lessons, each with the name of its icon (Material Symbols), and what makes a page of a lesson."""
-        self.sections = {title: tuple(lesson for lesson, _ in pairs) for title, pairs in sections.items()}
+    def fill(self, sections: Mapping[str, Sequence[Lesson]], page_of: Callable[[Lesson], Callable[[], None]]) -> None:
+        """Set the lessons, and what makes a page of a lesson."""
+        self.sections = {title: tuple(lessons) for title, lessons in sections.items()}
         self._pages = {lesson.slug: page_of(lesson) for lesson in self.lessons}
-        self._icons = {lesson.slug: f":material/{icon}:" for pairs in sections.values() for lesson, icon in pairs}
 
     @property
     def lessons(self) -> tuple[Lesson, ...]:
@@ -131,12 +127,7 @@ class Course:
 
     def page(self, lesson: Lesson, title: str = "") -> Page:
         """A lesson as a page of the navigation; its title there may differ from visitor to visitor."""
-        return st.Page(
-            self._pages[lesson.slug],
-            title=title or lesson.title,
-            icon=self._icons[lesson.slug],
-            url_path=lesson.slug,
-        )
+        return st.Page(self._pages[lesson.slug], title=title or lesson.title, url_path=lesson.slug)
 
     def title(self, slug: str) -> str:
         """The title of the lesson at this address, without what the navigation adds to it; '' if it is no lesson."""

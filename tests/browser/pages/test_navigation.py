@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.kit import settled
+from tests.course import COURSE
 
 pytestmark = pytest.mark.browser
 
@@ -56,6 +57,20 @@ def test_another_tab_opens_the_page_too(page: Page, url: str) -> None:
     expect(page).to_have_url(f"{url}/masking")
 
 
+def test_the_sidebar_shows_which_page_is_open_and_stays_where_it_is_scrolled(page: Page, url: str) -> None:
+    opened(page, f"{url}/some-parameters")  # far down among the lessons
+    expect(link(page, "Some parameters at a time")).to_be_in_viewport(ratio=1)
+    sidebar = page.get_by_test_id("stSidebarContent")
+    sidebar.evaluate("e => e.scrollTo(0, 0)")
+    page.get_by_label("English sentence").fill("The cat sleeps.")
+    page.get_by_label("English sentence").press("Enter")
+    settled(page)
+    assert sidebar.evaluate("e => e.scrollTop") == 0
+    link(page, "Tokenization").click()
+    expect(link(page, "Tokenization")).to_have_attribute("aria-current", "page")
+    assert sidebar.evaluate("e => e.scrollTop") == 0
+
+
 def test_on_a_phone_the_sidebar_gets_out_of_the_way(new_page: Callable[..., Page], url: str) -> None:
     page = opened(new_page(viewport={"width": 390, "height": 844}), f"{url}/masking")
     page.get_by_test_id("stExpandSidebarButton").click()
@@ -67,8 +82,9 @@ def test_on_a_phone_the_sidebar_gets_out_of_the_way(new_page: Callable[..., Page
 
 def test_a_link_tells_what_was_answered_and_keeps_the_focus(page: Page, url: str) -> None:
     opened(page, f"{url}/masking")
-    icon = link(page, "Masking").locator(".icon")
-    assert icon.evaluate("e => [e.scrollWidth, e.clientWidth]") == [16, 16]  # a drawing, not its name
+    icons = page.locator(".navigation .icon").evaluate_all("all => all.map(e => [e.innerText, e.scrollWidth])")
+    assert len(icons) == len(COURSE.lessons) + 8
+    assert all(name and width == 16 for name, width in icons)  # a drawing, not its name
     question = page.locator(".st-key-part_predict")
     question.get_by_text("0.5", exact=True).click()
     check = question.get_by_role("button", name="Check my answer")

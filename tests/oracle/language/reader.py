@@ -75,7 +75,7 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
     elif kind == "bidi_component":
         name = proto.component_name.rpartition(".")[2]
         if name not in ("keys", "cookie", "go", "painted"):  # they listen, keep or tell something, and show nothing
-            yield Statement(name, _component(name, json.loads(proto.json)), part)
+            yield Statement(name, _component(name, received(proto)), part)
     elif kind == "plotly_chart":
         yield Statement("plot", _plot(proto), part)
     elif kind == "dataframe":
@@ -363,11 +363,16 @@ _FORMS: dict[str, Callable[[str], tuple[str, Any]]] = {
 # --- components and charts -------------------------------------------------------------------------------------------
 
 
+def received(proto: Any) -> dict[str, Any]:
+    """What a component gets in the browser: JSON, or a line of it and behind that numbers as bytes."""
+    line, _, numbers = proto.bytes.partition(b"\n")
+    data: dict[str, Any] = json.loads(line or proto.json)
+    return data | ({"numbers": numbers} if line else {})
+
+
 def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
     """What a component draws, arrays unpacked; `seen` numbers clicks and shows nothing."""
     found = {key: value for key, value in data.items() if key != "seen"}
-    if name == "navigation":  # its icons are for the eye
-        found["sections"] = [[title, [[page[0], page[2]] for page in pages]] for title, pages in found["sections"]]
     if name == "matrix":
         shape = len(data["rows"]), len(data["columns"])
         found["values"] = np.frombuffer(b64decode(data["values"]), "<f4").reshape(shape).astype(float)
@@ -390,7 +395,7 @@ def _unpack_stage(found: dict[str, Any]) -> None:
     """The numbers of the stage by name; change of sign, power and first digit, then two digits. A sign changes against
     that of the tensor before, if it is as large. Its id and times show nothing.
     """
-    first, others = np.frombuffer(zlib.decompress(b64decode(found["numbers"])), np.uint8).reshape(2, -1).astype(float)
+    first, others = np.frombuffer(zlib.decompress(found["numbers"]), np.uint8).reshape(2, -1).astype(float)
     sizes = (100 * (first % 10) + others) * 10 ** (first // 10 % 12 - 9)
     numbers = np.where(first < 240, np.where(first < 120, sizes, -sizes), np.where(first < 241, np.nan, np.inf))
     places = {name: (start, int(np.prod(shape))) for name, shape, start in found["tensors"]}

@@ -9,7 +9,7 @@ from ui.components.shared.wire import component
 
 NAVIGATION = component(
     "navigation",
-    js=("shared/shared.js", "shared/leave.js", "navigation/navigation.js"),
+    js=("shared/shared.js", "shared/leave.js", "navigation/icons.js", "navigation/navigation.js"),
     css=("navigation/navigation.css",),
 )
 
@@ -19,8 +19,5 @@ def navigation(sections: Mapping[str, Sequence[Page]], current: str, along: Sequ
 
     Args: current: the address of the page that is open; along: parameters of the address that all pages have
     """
-    shown = [
-        [title, [[page.title, page.icon.removeprefix(":material/").removesuffix(":"), page.url_path] for page in pages]]
-        for title, pages in sections.items()
-    ]
+    shown = [[title, [[page.title, page.url_path] for page in pages]] for title, pages in sections.items()]
     NAVIGATION(key="navigation", data={"sections": shown, "current": current, "along": along})

@@ -1,5 +1,5 @@
 // Links to all pages. A click keeps the session, and with it what was typed; a new tab opens the address. Needs
-// shared.js and leave.js.
+// shared.js, leave.js and icons.js.
 
 const NARROW = matchMedia("(max-width: 768px)"); // as for Streamlit's sidebar, which then lies over the page
 const JUST_LEFT = 500; // milliseconds
@@ -18,10 +18,11 @@ class NavigationView {
   update(data) {
     this.data = data;
     const pages = data.sections.flatMap(([, pages]) => pages);
-    const content = JSON.stringify(pages.map(([, , page]) => page));
+    const content = JSON.stringify(pages.map(([, page]) => page));
     if (content !== this.content) this.build(content);
     this.links.forEach((link, n) => setText(link.lastChild, pages[n][0])); // with what was answered right by now
     this.mark(data.current);
+    if (this.shown !== data.current) this.show((this.shown = data.current));
   }
 
   build(content) {
@@ -29,8 +30,8 @@ class NavigationView {
     this.root.replaceChildren();
     for (const [title, pages] of this.data.sections) {
       const list = el("ul");
-      for (const [, icon, page] of pages) {
-        const [item, link, picture] = [el("li"), el("a"), el("span", "icon", icon)];
+      for (const [, page] of pages) {
+        const [item, link, picture] = [el("li"), el("a"), el("span", "icon", ICONS[page])];
         Object.assign(link, { href: `./${page}`, page });
         setAttribute(picture, "aria-hidden", "true");
         setAttribute(picture, "translate", "no");
@@ -48,6 +49,15 @@ class NavigationView {
       if (link.page === current) setAttribute(link, "aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+  }
+
+  /** Scroll the sidebar to a page that has been opened, if its link is out of sight. */
+  show(current) {
+    const sidebar = document.querySelector("[data-testid=stSidebarContent]");
+    const link = this.links.find(({ page }) => page === current);
+    if (!sidebar || !link) return;
+    const [seen, box] = [sidebar.getBoundingClientRect(), link.getBoundingClientRect()];
+    if (box.top < seen.top || box.bottom > seen.bottom) sidebar.scrollTop += box.top - seen.top - seen.height / 3;
   }
 
   click(event) {

@@ -5,7 +5,7 @@ from typing import Any
 
 from model.interventions import Head
 from model.trace import Trace
-from ui.components.shared.wire import component
+from ui.components.shared.wire import component, with_bytes
 from ui.components.stage.data import stage_data
 from ui.components.stage.looks import attention_of
 from ui.components.stage.near import View
@@ -48,7 +48,7 @@ def stage(
     """
     switches = trace.model.anatomy.reads_source and trace.model.anatomy.writes_target
     data = stage_data(trace, links) | {"start": start, "presenting": presenting, "switches": switches}
-    sent = COMPONENT(key=key, data=data, on_select_change=lambda: None, on_off_change=lambda: None)
+    sent = COMPONENT(key=key, data=with_bytes(data), on_select_change=lambda: None, on_off_change=lambda: None)
     return (
         switched(trace, sent.get("off"))
         if switches and sent.get("off")
@@ -66,7 +66,7 @@ def clip(
     Returns: the moment at which someone asked, to start this run, for the whole machine; counted from 0
     """
     data = stage_data(trace, shows=shows, view=view) | {"start": None, "small": not large}
-    sent = COMPONENT(key=key, data=data, on_whole_change=lambda: None)
+    sent = COMPONENT(key=key, data=with_bytes(data), on_whole_change=lambda: None)
     whole = sent.get("whole")
     if type(whole) is not int or not 0 <= whole < len(data["moments"]):
         return None

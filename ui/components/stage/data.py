@@ -1,7 +1,6 @@
 """What the stage sends to the browser, once for a sentence: every number it draws, and the story."""
 
 import zlib
-from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -30,7 +29,7 @@ def stage_data(
     Args:    links: the blocks that have a lesson, by the id the map gives them, and its title
              shows: of a clip, what it shows (see `clip_of`); only the numbers of that are sent
              view: of a clip, how it shows its last block from near, one moment more at its end
-    Returns: a dict for JSON:
+    Returns: a dict for JSON, but for its numbers:
              id, another one for every sentence, model and clip; text
              intro: what each stack does, in words
              clip: numbers of the first and last moment that are played
@@ -60,9 +59,9 @@ def stage_data(
         moments.insert(clip[1], near.moment)
     starts, sent = placed([trace.tensors[name] for name in names])
     numbers = packed(sent)
-    identity = "\0".join((trace.model.name, trace.text, *map(str, (*trace.label_ids, *clip)), numbers))
+    identity = "\0".join((trace.model.name, trace.text, *map(str, (*trace.label_ids, *clip))))
     return {
-        "id": sha256(identity.encode()).hexdigest()[:16],
+        "id": sha256(identity.encode() + numbers).hexdigest()[:16],
         "text": piece(trace.text),
         "intro": " ".join(_does(panel, trace) for panel in panels),
         "clip": clip,
@@ -120,9 +119,9 @@ def placed(arrays: Sequence[Array]) -> tuple[list[int], list[Array]]:
     return starts, [flat for _, flat in sent]
 
 
-def packed(arrays: list[Array]) -> str:
-    """Arrays as the stage shows them, one after the other, two bytes a number; deflated, base64. A number has three
-    digits, but at most four decimals; of one that these make 0 it is kept that it is not.
+def packed(arrays: list[Array]) -> bytes:
+    """Arrays as the stage shows them, one after the other, two bytes a number; deflated. A number has three digits, but
+    at most four decimals; of one that these make 0 it is kept that it is not.
 
     The first byte is 120 for a change of sign, plus 10 for each power of ten above 10⁻⁷, plus the first digit; the
     second is the other two digits. NaN, ∞ and −∞ are SPECIAL and what follows. A sign changes against that of the same
@@ -151,7 +150,7 @@ def packed(arrays: list[Array]) -> str:
     # Of the ways that zlib has, the one that makes most of such numbers; a code of its own for every few thousand.
     packer = zlib.compressobj(9, memLevel=6, strategy=zlib.Z_FILTERED)
     planes = first.astype(np.uint8).tobytes() + (digits % 100).astype(np.uint8).tobytes()
-    return b64encode(packer.compress(planes) + packer.flush()).decode("ascii")
+    return packer.compress(planes) + packer.flush()
 
 
 def _panel(

@@ -42,7 +42,8 @@ class Stage {
   }
 
   /** A new sentence starts anew, paused, one that was left at a moment stands there; nothing of the old one is drawn. */
-  async update(given) {
+  async update(bytes) {
+    const given = received(bytes);
     this.presenting = given.presenting;
     // Streamlit calls every component again when the theme has changed.
     if (given.id === this.id) return this.dress();

@@ -23,6 +23,12 @@ function limitOf(tensor) {
   return limit;
 }
 
+/** What came: a line of JSON, and behind it the numbers as bytes, see `with_bytes` of wire.py. */
+function received(bytes) {
+  const end = bytes.indexOf(10);
+  return { ...JSON.parse(new TextDecoder().decode(bytes.subarray(0, end))), numbers: bytes.subarray(end + 1) };
+}
+
 /** The data with its tensors by name and shape, still without values: enough to draw the machine at rest. */
 function shaped(data) {
   const tensors = data.tensors.map(([name, shape, start]) => {
@@ -46,7 +52,7 @@ function shaped(data) {
 function fill(data) {
   const places = data.tensors.map(({ start, shape }) => ({ start, size: shape.reduce((a, b) => a * b, 1) }));
   const n = Math.max(...places.map(({ start, size }) => start + size));
-  const bytes = inflated(bytesOf(data.numbers), 2 * n);
+  const bytes = inflated(data.numbers, 2 * n);
   const numbers = new Float64Array(n);
   let [end, before] = [0, 0];
   for (const { start, size } of places.toSorted((a, b) => a.start - b.start || b.size - a.size)) {
