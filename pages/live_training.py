@@ -59,6 +59,11 @@ def start(slot: str, task: Task) -> None:
     st.query_params[RUN] = slot
 
 
+def was_lost(slot: str) -> bool:
+    """Whether a training ran here before the page was loaded anew."""
+    return st.query_params.get(RUN) == slot and f"{slot}/started" not in st.session_state
+
+
 def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], label: str = "Start") -> None:
     """A button to start, or how the training goes, or how it ended.
 
@@ -66,7 +71,7 @@ def watch(slot: str, task: Task, draw: Callable[[LiveTraining[Any]], None], labe
     """
     mine = current(slot, task)
     if mine is None:
-        if st.query_params.get(RUN) == slot and f"{slot}/started" not in st.session_state:
+        if was_lost(slot):
             st.info(LOST)
         st.button(label, key=f"{slot}/start", type="primary", on_click=start, args=(slot, task))
         st.caption(NOTE)

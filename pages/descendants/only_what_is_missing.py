@@ -30,7 +30,7 @@ from ui.views.charts.tables import table
 from ui.views.worked_steps import show_steps
 
 T5 = "t5-mini"
-STOPS, SEED = (15, 30, 50, 70), 8  # percent of the pieces that are cut out on the first screen
+STOPS, SEED = (15, 30, 50, 70), 54  # percent of the pieces that are cut out on the first screen
 BRIEF = 1.5  # pieces in a stretch there, on average: a sentence is short
 MORE = 6  # pieces that it may write beyond those that are to be written
 STORY, QUESTION = "Mary went to the garden. John went to the office. Mary took the milk.", "Where is Mary?"

@@ -60,7 +60,7 @@ def scene(trace: Trace) -> Scene:
         said += f" Here stand the first {ROOM} of its {len(text.ids)} pieces."
     return Scene(
         f"RoBERTa reads a text many times. Across: pass 1 to {PASSES}. Filled: a piece that it must guess in that "
-        f"pass. Left, the blanks are drawn once; right, anew at each pass.{said}",
+        f"pass. The blanks are drawn once, or anew at each pass.{said}",
         "Times it has read your sentence",
         [frame(text, blanks, passes) for passes in STOPS],
         by="slider",

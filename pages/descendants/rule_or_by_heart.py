@@ -96,8 +96,8 @@ def scene(trace: Trace) -> Scene:
     """The learner's sum and a map of all sums, as a model learns from more of them."""
     return Scene(
         f"By rule or by heart? Four models learned to add, each from some of the {BELOW**2:,} sums of two numbers up "
-        f"to {BELOW - 1}. The map: which other sums each has right, dark is all. Beside it: your sum, and one with a "
-        "fourth digit.",
+        f"to {BELOW - 1}. The map: which other sums each has right, dark is all. The other picture: your sum, and one "
+        "with a fourth digit.",
         "Sums it learned from",
         [scene_frame(size) for size in SIZES],
         start=len(SIZES) - 1,

@@ -99,11 +99,12 @@ def scene_frame(trace: Trace, name: str, furthest: float) -> Frame:
     other = engine.with_parts(trace, Exchange("add_norm", path, f"layer {PLACES[name]}"))
     before, later = (float(np.mean(one.probabilities)) for one in (trace, other))
     pieces = zip(trace.labels[:SHOWN], trace.probabilities, other.probabilities, strict=False)
+    was, now = number(before, 2), number(later, 2)
+    moves = f"goes from {was} to **{now}**" if was != now else f"stays at **{now}**"
     trained = (
         "Your translator was trained so."
         if PLACES[name] == "post"
-        else "Put there in your trained translator, it takes the mean probability of the pieces from "
-        f"{number(before, 2)} to **{number(later, 2)}**."
+        else f"Put the last norm of your translator's encoder there, and the mean probability of its pieces {moves}."
     )
     return Frame(
         name,
@@ -118,7 +119,7 @@ def scene_frame(trace: Trace, name: str, furthest: float) -> Frame:
                 ),
                 Bars(
                     [Bar(piece.text, later, number(later, 2), before) for piece, before, later in pieces],
-                    "Your trained translator, so rewired", note="dashed: as it was trained",
+                    "Your translator, its last encoder norm so", note="dashed: as it was trained",
                 ),
             ]
         ],

@@ -36,7 +36,7 @@ from tests.oracle.language.walk import claims_of, unclaimed
 from tests.oracle.pages.beyond_attention import without_attention
 from tests.oracle.pages.training import train_it_yourself
 from tests.oracle.shown import behind
-from tests.pages.kit import ROOT, assert_sound, opened, press, run_here
+from tests.pages.kit import ROOT, assert_sound, component, opened, press, run_here
 from tests.pages.test_addresses import address, without_questions
 from training.live import adapting, labelling, teaching, toy
 from training.live.processes import LiveTraining
@@ -394,6 +394,7 @@ def test_a_training_lost_by_a_reload_or_cut_short_is_told_of() -> None:
     for state in ({}, {"run": tiny.SLOT}):
         app = opened(TINY, **state)
         assert (live_training.LOST in [one.value for one in app.info]) == bool(state)
+        assert component(app, "scene")["frames"][0]["answer"].startswith(live_training.LOST) == bool(state)
         next(one for one in app.button if one.label == "Start").click().run()
         assert live_training.LOST not in [one.value for one in app.info]
         assert address(app)["run"] == tiny.SLOT

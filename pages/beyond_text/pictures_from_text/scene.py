@@ -40,8 +40,8 @@ def scene(trace: Trace) -> Scene:
     """The picture as it writes itself, what may come next, and what is answered about it."""
     shown = drawn()
     return Scene(
-        f"Pictures from text: a decoder reads a word and writes {N_PATCHES} patches. Beside it: the likeliest next "
-        "ones, and what it answers about what is drawn so far.",
+        f"Pictures from text: a decoder reads a word and writes {N_PATCHES} patches. You see the likeliest next "
+        "ones, too, and what it answers about what is drawn so far.",
         "Patches drawn",
         [scene_frame(shown, n) for n in STOPS],
         by="slider",

@@ -36,17 +36,17 @@ def frame(blanks: Blanks) -> Frame:
     each, whole = engine.run(without_each, family_model(BERT), blanks.ids, blanks.places, place, groups)
     left = dict(zip(others, each, strict=True))
     told = min(others, key=lambda n: left[n], default=own)
+    helps = told if others and left[told] < whole else None
     row = [
         Card(MASK, "asked", blanks.word(n))
         if n == own
-        else Card(blanks.word(n), "strong" if n == told else "", chance(left[n]))
+        else Card(blanks.word(n), "strong" if n == helps else "", chance(left[n]))
         for n in range(len(others) + 1)
     ]
     links = [Link((0, n), (0, own), max(0.0, 1 - left[n] / whole)) for n in others]
     more = replace(blanks, hidden=tuple(sorted({own, told})))
     both, fewer, blind = blanks.from_both_sides(place), more.from_both_sides(place), blanks.from_the_left(place)
     without = f"BERT without “{piece(blanks.word(told))}”" if others else "BERT"
-    helps = told if others and left[told] < whole else None
     gives = chance(float(both[right])), chance(float(blind[right])), chance(left.get(told, whole))
     return Frame(
         piece(blanks.word(own)),

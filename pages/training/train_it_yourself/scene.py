@@ -28,8 +28,8 @@ def scene(trace: Trace) -> Scene:
             start(SLOT, choice)
 
     return Scene(
-        f"Train it yourself: a tiny model is to {choice.task} {whose}. A line shows how much it looks at a letter "
-        "before it writes one.",
+        f"Train it yourself: a tiny model is to {choice.task} {whose}. It guesses each letter after the right ones "
+        "before it. A line shows how much it looks at one of yours.",
         "Training",
         [frame(choice, letters or FIRST, mine)],
         wide=(1.8, 1, 1),
@@ -54,12 +54,12 @@ def frame(choice: Choice, letters: str, mine: Mine | None) -> Frame:
     written, bars = [], []
     for guess, right, loss, was in zip(guesses, last.labels, losses, before, strict=True):
         knows = guess.id == right.id
-        written.append(Card(named(guess), "written" if knows else "asked", "" if knows else f"not {named(right)}"))
+        written.append(Card(named(guess), "written" if knows else "asked", "" if knows else f"≠ {named(right)}"))
         bars.append(Bar(named(right), loss, number(loss, 2), was))
     mistakes = Bars(bars, "Its mistakes: −ln P of each letter", limit=HIGHEST, note="dashed: before the training")
     weights = last.attention("cross", choice.n_layers - 1).mean(0)
     links = [Link((0, s), (1, t), float(w), "output") for t, row in enumerate(weights) for s, w in enumerate(row)]
-    rows = [Row([Card(named(token)) for token in last.src], "your letters"), Row(written, "it writes", "output")]
+    rows = [Row([Card(named(token)) for token in last.src], "your letters"), Row(written, "its guesses", "output")]
     # Of many reports some at even distances, and the last.
     points = [(one.step, one.loss) for one in (*reports[:-1][:: 1 + len(reports) // POINTS], reports[-1])]
     curve = loss_curve(points, -1, ("a blind guess", BLIND_GUESS), Axis("steps", 0, choice.n_steps), 5.0)

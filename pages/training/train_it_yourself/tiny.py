@@ -4,7 +4,18 @@ import streamlit as st
 
 from model.files.loaded_model import LoadedModel
 from model.kept import kept
-from pages.live_training import Mine, current, gradients, how_it_ended, loss_curve, trained, under_way, watch
+from pages.live_training import (
+    LOST,
+    Mine,
+    current,
+    gradients,
+    how_it_ended,
+    loss_curve,
+    trained,
+    under_way,
+    was_lost,
+    watch,
+)
 from pages.training.train_it_yourself.choosing import KINDS, MAPS, chosen
 from serving.work_queue import says_when
 from training.live.processes import LiveTraining
@@ -78,7 +89,10 @@ def in_words(choice: Choice, report: Report, cost: str, mine: Mine | None) -> st
     """How the training stands. Args: report: its newest; cost: of each of the learner's letters"""
     blind = number(BLIND_GUESS, 2)
     if mine is None:
-        return f"Its weights are random: your letters cost **{cost}** each, a blind guess {blind}. Press **Start**."
+        said = f"{LOST} " if was_lost(SLOT) else ""
+        return (
+            f"{said}Its weights are random: your letters cost **{cost}** each, a blind guess {blind}. Press **Start**."
+        )
     if mine[0].look() == "waiting":
         return says_when(mine[0])
     return (

@@ -8,7 +8,7 @@ from model.trace import Trace
 from pages.family_models import family_model
 from ui import engine
 from ui.components.scene import Frame, Matrix, Ruler, Scene
-from ui.text import number
+from ui.text import number, piece
 
 ADDED = ("Learned, added", "Sinusoids, added")
 SIBLINGS = {
@@ -37,7 +37,8 @@ def scene(trace: Trace) -> Scene:
         for name, sibling in SIBLINGS.items()
     }
     furthest, query, key = most_moved(scores)
-    text, texts = trace.model.tokenizer.decode(ids), [token.text for token in shown]
+    # The last piece may end within a sign of several bytes.
+    text, texts = trace.model.tokenizer.decode(ids).rstrip("\ufffd"), [piece(token.text) for token in shown]
     marks = (query, f"query: {texts[query]}"), (key, f"key: {texts[key]}")
     return Scene(
         "Positions in six ways, by six small translators trained alike. A cell is the score of a query (row) and a key "

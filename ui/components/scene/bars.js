@@ -7,7 +7,7 @@ const BARS = {
 
   draw(pen, data, width) {
     const longest = Math.max(3, ...data.bars.map((bar) => [...bar[0]].length));
-    const left = Math.min(0.42 * width, longest * LETTER + 8);
+    const left = Math.min(0.42 * width, longest * 7.3 + 8);
     const right = Math.max(4, ...data.bars.map((bar) => bar[2].length)) * LETTER + 6;
     const room = Math.max(20, width - left - right);
     const share = (value) => Math.min(1, Math.max(0, value / data.limit)) * room;

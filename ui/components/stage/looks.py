@@ -75,10 +75,10 @@ def told_apart(weight: float) -> float:
 
 
 def says(trace: Trace, part: Part, look: Look) -> str:
-    """“In head 2, “sees” takes 55% from “girl”.”"""
+    """“In head 2, “sees” gives 55% of its attention to “girl”.”"""
     rows, columns = sides(trace, part)
     whom = "itself" if look.row == look.column and not part.memory else named(columns[look.column])
-    return f"In head {look.head + 1}, {named(rows[look.row])} takes {percent(look.weight)} from {whom}."
+    return f"In head {look.head + 1}, {named(rows[look.row])} gives {percent(look.weight)} of its attention to {whom}."
 
 
 @functools.lru_cache(10_000)

@@ -245,7 +245,7 @@ class _Story:
             yield from self.block(replace(moment, part=at), part, self.panels[0])
         row = blank_of(self.trace)
         if row < 0:
-            said = "The encoder is done. Each column tells of the whole text now; it writes nothing."
+            said = "The encoder is done. Each column now carries information about the whole text; it writes nothing."
             yield replace(moment, kind="memory", part=top - 1).lasts(0.8, said, "end")
             return
         shares = softmax(self.trace.tensors["logits"][row].astype(np.float64))

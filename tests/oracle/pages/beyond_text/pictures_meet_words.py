@@ -164,7 +164,7 @@ def scene_frame(page: Page, stop: str, cold: float) -> dict[str, Any]:
     ]
     return screen.frame(
         stop,
-        prose.line("your words give", mine, clip.emoji()[pictures[0]].name, others),
+        prose.line("your words give", clip.emoji()[pictures[0]].name, mine, number(over(near_by, cold)[0], 2), others),
         [
             field(texts, pictures, shares, **prose.words("softmax over each row")),
             finds(rows, **prose.words("nearest to your words")),

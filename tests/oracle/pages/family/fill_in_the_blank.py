@@ -53,12 +53,12 @@ def scene_frame(blanks: Blanks, own: int) -> dict[str, Any]:
         n: bert.both_sides(blanks.ids, tuple(sorted(hidden + blanks.words[n])), at) for n in range(count) if n != own
     }
     told = min(less, key=lambda n: less[n][right]) if less else own
+    lost = {n: max(0.0, 1 - shares[right] / both[right]) for n, shares in less.items()}
     words = [
-        screen.card(blanks.word(n), "strong" if n == told else "", chance(less.get(n, both)[right]))
+        screen.card(blanks.word(n), "strong" if n == told and lost[told] else "", chance(less.get(n, both)[right]))
         for n in range(count)
     ]
     words[own] = screen.card("[MASK]", "asked", blanks.word(own))
-    lost = {n: max(0.0, 1 - shares[right] / both[right]) for n, shares in less.items()}
 
     says = prose.line("bert gives gpt", visible(blanks.pieces[at].text), chance(both[right]), chance(left[right])) + " "
     if not lost.get(told):

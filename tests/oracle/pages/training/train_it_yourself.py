@@ -99,7 +99,7 @@ def tiny_scene(
     scores = now.logits.copy()
     scores[:, [PAD, SOS]] = -np.inf
     written = [
-        screen.card(SIGNS[id], *(("written",) if id == right else ("asked", f"not {SIGNS[right]}")))
+        screen.card(SIGNS[id], *(("written",) if id == right else ("asked", f"≠ {SIGNS[right]}")))
         for id, right in zip(scores.argmax(1), now.labels, strict=True)
     ]
     weights = now[f"decoder.layers.{config(page)['n_layers'] - 1}.cross_attn.weights"].mean(0)
@@ -107,7 +107,7 @@ def tiny_scene(
     read_now = prose.line("the first letters of", len(letters)) if letters else prose.line("learning your text has")
     rows = [
         screen.row([screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"),
-        screen.row(written, "it writes", "output"),
+        screen.row(written, "its guesses", "output"),
     ]
     t_s = [(t, s) for t in range(weights.shape[0]) for s in range(weights.shape[1])]
     links = [screen.link((0, s), (1, t), weights[t, s], "output") for t, s in t_s]

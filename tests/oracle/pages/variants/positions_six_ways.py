@@ -10,7 +10,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import number, rounding
 from tests.oracle.language.common import Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page
-from tests.oracle.language.words import text_of
+from tests.oracle.language.words import text_of, visible
 from tests.oracle.passes.forward import Array, config
 from tests.oracle.passes.network import Network, bucket, slopes, turned
 from tests.oracle.shown.siblings import config_of, longer_texts, two_siblings, weights_of
@@ -88,8 +88,8 @@ def scene(page: Page) -> Statements:
     words = len(shown) - (len(shown) > 2)  # not the end mark, or a piece that stands where it would
     smaller = smaller[:, :words, :words]
     stop, query, key = np.unravel_index(smaller.argmax(), smaller.shape)
-    marks = [(int(query), f"query: {shown[query].text}"), (int(key), f"key: {shown[key].text}")]
-    text = text_of([piece.id for piece in shown])
+    marks = [(int(query), f"query: {visible(shown[query].text)}"), (int(key), f"key: {visible(shown[key].text)}")]
+    text = text_of([piece.id for piece in shown]).rstrip("\ufffd")
     frames = []
     for n, start in enumerate(STARTS):
         pairs = {name: (many[0, query, key], many[n, query, key]) for name, many in moved.items()}

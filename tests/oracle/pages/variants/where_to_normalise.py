@@ -88,7 +88,7 @@ def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> di
     trained = (
         prose.line("your translator was trained")
         if name == "Post-norm"
-        else prose.line("put there in your", number(before.mean(), 2), number(later.mean(), 2))
+        else prose.line("put the last norm", stays_or_goes(before.mean(), later.mean()))
     )
     tower = f"{DEEPEST} random layers, one step", "layer 1 at the bottom, the output on top", furthest
     pieces = [
@@ -97,9 +97,15 @@ def scene_frame(page: Page, name: str, sway: list[float], furthest: float) -> di
     panels = [
         screen.wiring("feed-forward", norms, "One layer", int(name == "DeepNorm")),
         screen.tower([*sway[:-2], sway[-1]], moved, *tower),
-        screen.bars(pieces, "Your trained translator, so rewired", note="dashed: as it was trained"),
+        screen.bars(pieces, "Your translator, its last encoder norm so", note="dashed: as it was trained"),
     ]
     return screen.frame(name, prose.line("norm one step moves", where, DEEPEST, moved, trained), panels)
+
+
+def stays_or_goes(before: float, later: float) -> str:
+    was, now = number(before, 2), number(later, 2)
+    same = f"{before:.2f}" == f"{later:.2f}"
+    return prose.line("stays at", now) if same else prose.line("goes from", was, now)
 
 
 def idea(page: Page) -> Statements:
