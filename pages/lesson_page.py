@@ -26,7 +26,7 @@ from ui.course.sentence import sentence_trace
 from ui.course.source import source
 from ui.text import in_markdown
 
-HEAD_START = 0.1  # seconds that See has for itself when a sentence was typed in the bar
+HEAD_START = 0.2  # seconds that See has for itself when a sentence was typed in the bar
 _DRAWN = "lesson.drawn"  # in the session: what stood in the bar when the whole page was last drawn
 _TYPED = "lesson.typed"  # in the session: the whole page is being drawn because a control of the lesson typed
 _WHOLE = "lesson.whole"  # in the session: the whole page is being drawn, not the bench alone, and See comes first

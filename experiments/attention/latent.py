@@ -12,7 +12,6 @@ from experiments.family.language_models import published
 from experiments.passes import Ids, forward
 from model.anatomy.describe import Scribe, anatomy_of, describe
 from model.decoding.cache import NULL_CACHE, Cache
-from model.decoding.strategies import NextToken
 from model.files.checkpoint import broken, load_weights
 from model.files.loaded_model import MODELS, Array, LoadedModel
 from model.kept import kept
@@ -20,7 +19,7 @@ from model.parts.attention import MultiHeadAttention, describe_joined, describe_
 from model.parts.fp16_matmul import Linear
 from model.parts.layers import Memory
 from model.tap import Recorder, Tap, no_tap
-from model.text.tokenizer import EOS_ID, SOS_ID
+from model.text.tokenizer import SOS_ID
 
 BASES, FILE = "latent.safetensors", "latent.json"  # in a model's folder; training.measure.latent writes them
 SIZES = (256, 128, 96, 64, 32, 16, 8)  # r
@@ -119,10 +118,10 @@ def squeezed_pass(loaded: LoadedModel, r: int, src: Ids, tgt: Ids) -> tuple[Load
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a decoder that keeps r numbers reads and writes a translation's first pieces.
+    """How a decoder that keeps r numbers reads a translation's first pieces.
 
     kept: (T,r) of the last layer; chances: the probability of each piece, given those before; likeliest: there
-    ids: what it writes by itself
+    ids: what it writes by itself, up to the first piece that is another
     """
 
     kept: Array
@@ -143,30 +142,18 @@ def keeping(sizes: Sequence[int]) -> Tap:
 
 
 @torch.inference_mode()
-def at_sizes(loaded: LoadedModel, sizes: Ids, src: Ids, labels: Ids, most: int) -> Mapping[int, Beginning]:
-    """For several r, all in one batch.
-
-    Args: labels: the first pieces of the translation; most: pieces that may be written
-    """
+def at_sizes(loaded: LoadedModel, sizes: Ids, src: Ids, labels: Ids) -> Mapping[int, Beginning]:
+    """For several r, all in one batch. Args: labels: the first pieces of the translation"""
     model, recorder, device = squeezed(loaded, max(SIZES)).model, Recorder(keeping(sizes)), loaded.device.torch
     states, mask = loaded.model.encode(torch.tensor([src], device=device))
     memory = Memory(states.expand(len(sizes), -1, -1), mask)
     tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]] * len(sizes), device=device)
     logits, right = model.decode(tgt_ids, memory, tap=recorder), torch.tensor(labels, device=device)
     likeliest, chances = logits.argmax(-1), logits.softmax(-1)[:, range(len(labels)), right]
-    # What is written as before in all rows is not written again.
-    same = int((likeliest == right).all(0).cumprod(0).sum())
-    written, next_token = [labels[:same]] * len(sizes), NextToken(model, memory, recorder.change, cached=True)
-    while len(written[0]) < most and not all(EOS_ID in ids for ids in written):
-        taken = next_token.log_probabilities(written).argmax(-1).tolist()
-        written = [(*ids, id) for ids, id in zip(written, taken, strict=True)]
+    same = (likeliest == right).cumprod(-1).sum(-1).tolist()  # so many pieces are written as before
     kept = recorder.tensors[f"decoder.layers.{loaded.config.n_layers - 1}.self_attn.squeezed"].cpu().numpy()
-    rows = zip(sizes, kept, chances.tolist(), likeliest.tolist(), written, strict=True)
-    return {r: Beginning(one[:, :r], tuple(p), tuple(best), upto_end(ids)) for r, one, p, best, ids in rows}
-
-
-def upto_end(ids: Ids) -> Ids:
-    return ids[: ids.index(EOS_ID) + 1] if EOS_ID in ids else ids
+    rows = zip(sizes, kept, chances.tolist(), likeliest.tolist(), same, strict=True)
+    return {r: Beginning(one[:, :r], tuple(p), tuple(best), tuple(best[: n + 1])) for r, one, p, best, n in rows}
 
 
 @torch.inference_mode()

@@ -77,7 +77,7 @@ def scene(trace: Trace) -> Scene:
     """The columns of the pieces read, squeezed; it opens where the translation first becomes another, or at the end."""
     trace = of_translator(trace)
     # Nothing that is drawn or written comes from further on, and no piece looks there.
-    read = engine.run(at_sizes, trace.model, STOPS[1:], trace.src_ids, trace.label_ids[:DRAWN], DRAWN)
+    read = engine.run(at_sizes, trace.model, STOPS[1:], trace.src_ids, trace.label_ids[:DRAWN])
     written = {r: if_anew(trace, one.ids) for r, one in read.items()}
     changed = (n for n, r in enumerate(STOPS) if written.get(r))
     return Scene(

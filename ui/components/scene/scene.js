@@ -51,9 +51,8 @@ class SceneView {
       this.build();
       this.at = at;
       this.mark();
-      // Another sentence moves in place, if it has as many pieces. There is nothing between two drawings.
-      const drawn = data.frames[0].rows.flat().some(({ kind }) => kind in PICTURES);
-      if (before && !drawn && !calm.matches) this.move(before, at);
+      // A training moves on in place. Between two sentences there is nothing to see, and moving takes time.
+      if (before && data.press && !calm.matches) this.move(before, at);
       else this.shown = data.frames[at].rows;
       if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
       if (data.begins && !before && !calm.matches) this.start(STAY_MS);

@@ -105,6 +105,12 @@ def anew(sentence: str, most: int, r: int) -> Ids:
     return greedy(writer, most=most)
 
 
+def upto_another(page: Page, ids: Ids) -> Ids:
+    """What is written, up to the first piece that the translation has not at its place."""
+    same = next((n for n, (a, b) in enumerate(zip(ids, page.oracle.labels, strict=False)) if a != b), len(ids))
+    return ids[: same + 1]
+
+
 @functools.cache
 def measured(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((shipped.MODELS / name / "latent.json").read_text())
@@ -128,7 +134,7 @@ def keys_and_values(read: Forward) -> Array:
 
 
 def scene(page: Page) -> Statements:
-    written = [""] + [begins_anew(page, anew(page.sentence, 8, r)) for r in STOPS]
+    written = [""] + [begins_anew(page, upto_another(page, anew(page.sentence, 8, r))) for r in STOPS]
     opens = next((n for n, text in enumerate(written) if text), len(STOPS))
     frames = [scene_frame(page, r, text) for r, text in zip((512, *STOPS), written, strict=True)]
     looks: dict[str, Any] = {"by": "slider", "wide": (1.2, 1), "plays": True}
