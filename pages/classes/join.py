@@ -1,5 +1,7 @@
 """A learner's side of a class: join by a code, answer what is asked, offer a sentence, leave."""
 
+from functools import partial
+
 import streamlit as st
 
 from classroom.codes import new_secret
@@ -7,7 +9,7 @@ from classroom.members import MAX_NICKNAME, join, leave, offer
 from classroom.polls import Shown, answer
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
 from pages.classes.poll_view import options_of, question_text, results
-from pages.classes.room import Seat, address, failed, given, on_press, room, seat, told
+from pages.classes.room import Seat, address, button, failed, given, on_press, room, seat, told
 from pages.classes.strip import follow, where_everyone_is
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, in_markdown
@@ -96,27 +98,25 @@ def sentence_offer(mine: Seat) -> None:
     typed = (st.session_state.get(SENTENCE) or "").strip()[:300]
     if offered:
         st.markdown(f"Your teacher may show {bold(offered)} to the class.")
-        if st.button("Take it back", key="class_take_back"):
-            with told(MEMBER):
-                offer(room().db, mine.member, "")
-                st.session_state[_OFFERED] = ""
-                st.rerun()
-    if typed and typed != offered and st.button("Let my teacher show the sentence above", key="class_offer"):
-        with told(MEMBER):
-            offer(room().db, mine.member, typed)
-            st.session_state[_OFFERED] = typed
-            st.rerun()
+        button("Take it back", "class_take_back", MEMBER, partial(_offer, mine, ""))
+    if typed and typed != offered:
+        button("Let my teacher show the sentence above", "class_offer", MEMBER, partial(_offer, mine, typed))
+
+
+def _offer(mine: Seat, text: str) -> None:
+    offer(room().db, mine.member, text)
+    st.session_state[_OFFERED] = text
 
 
 def way_out(mine: Seat) -> None:
     with st.expander("Leave the class"):
         st.markdown("Your answers are deleted with you. What you answered right in the lessons stays in your browser.")
-        if st.button("Leave and delete my answers", key="class_leave"):
-            with told(MEMBER):
-                leave(room().db, mine.member)
-                st.session_state[MEMBER] = None
-                st.session_state[_TOKEN] = new_secret()
-                st.rerun()
+        button("Leave and delete my answers", "class_leave", MEMBER, partial(_leave, mine))
+
+
+def _leave(mine: Seat) -> None:
+    leave(room().db, mine.member)
+    st.session_state[MEMBER], st.session_state[_TOKEN] = None, new_secret()
 
 
 st.title("Join a class", anchor=False)

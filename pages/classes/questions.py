@@ -9,7 +9,7 @@ from model.files.checkpoint import CheckpointError
 from model.trace import EmptySentenceError
 from pages.classes.browser import DESK
 from pages.classes.poll_view import bar, options_of, question_text, results
-from pages.classes.room import Desk, failed, on_press, room, told
+from pages.classes.room import Desk, button, failed, on_press, room, told
 from pages.lesson_page import model_of
 from ui import engine
 from ui.controls.segmented import one_of
@@ -29,10 +29,12 @@ def put_question(at: Desk) -> None:
     """Choose or write a question, look at it, and put it to the class."""
     source = one_of("Where the question comes from", ["A lesson", "Your own"], key="source")
     asked = _of_a_lesson() if source == "A lesson" else _own()
-    if st.button("Ask the class", key="teach/ask", type="primary", disabled=asked is None) and asked:
-        with told(DESK):
+
+    def put() -> None:
+        if asked:
             ask(room().db, at.teacher, asked)
-            st.rerun()
+
+    button("Ask the class", "teach/ask", DESK, put, type="primary", disabled=asked is None)
     if asked and asked.lesson:  # one of the teacher's own stands in the boxes above
         with st.container(border=True, key="class_preview"):
             st.markdown(asked.text)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -77,21 +77,30 @@ def _note(key: str | None, error: ClassError) -> None:
         st.session_state[OUT] = True
 
 
-def on_press(key: str, do: Callable[[], None]) -> None:
-    """Do what a button asks for, before the page is drawn anew. What goes wrong, `failed` says where the button is.
+def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) -> None:
+    """A button that does something before the page is drawn anew, so that no other run can lose the click; and below it
+    why that was not done, if something went wrong.
 
-    Args: key: MEMBER or DESK
+    Args: of: MEMBER or DESK; looks: for Streamlit's button
     """
+    st.button(label, key=key, on_click=on_press, args=(of, do, key), **looks)
+    failed(key)
+
+
+def on_press(of: str, do: Callable[[], None], button: str = "") -> None:
+    """Do what a button asks for. What goes wrong, `failed` says where the button is."""
     try:
         do()
     except ClassError as error:
-        _note(key, error)
-        st.session_state[_FAILED] = str(error)
+        _note(of, error)
+        st.session_state[_FAILED] = button, str(error)
 
 
-def failed() -> None:
+def failed(button: str = "") -> None:
     """Why what was pressed last was not done, once."""
-    if why := st.session_state.pop(_FAILED, ""):
+    where, why = st.session_state.get(_FAILED, ("", ""))
+    if why and where == button:
+        del st.session_state[_FAILED]
         st.warning(in_markdown(why))
 
 

@@ -10,7 +10,7 @@ from classroom.polls import overview
 from classroom.qr import qr_code
 from pages.classes.browser import DESK, TEACHER, keep_code_and_secret, room_for_the_class
 from pages.classes.questions import live_question, put_question
-from pages.classes.room import Desk, address, desk, room, told
+from pages.classes.room import Desk, address, button, desk, room, told
 from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
@@ -43,9 +43,11 @@ def other_class(mine: Desk) -> None:
         f"The link is of another class, **{other.teacher.code}**. This browser teaches **{mine.teacher.code}**: keep "
         "its secret link before you change."
     )
-    if st.button(f"Change to the class {other.teacher.code}", key="teach/change"):
-        st.session_state[DESK] = st.session_state.pop(_OTHER)
-        st.rerun()
+
+    def change() -> None:
+        st.session_state[DESK] = st.session_state.pop(_OTHER, other)
+
+    button(f"Change to the class {other.teacher.code}", "teach/change", DESK, change)
 
 
 def door() -> None:
@@ -112,10 +114,13 @@ def end(at: Desk) -> None:
     )  # fmt: skip
     st.subheader("Delete the class", anchor=False)
     st.markdown("Learners, questions, answers and sentences are gone at once and for good. Save the results before.")
-    if st.button("Delete everything", key="teach/delete", disabled=not st.checkbox("Yes, delete it", key="teach/sure")):
+    is_sure = st.checkbox("Yes, delete it", key="teach/sure")
+
+    def delete() -> None:
         delete_class(room().db, at.teacher)
         st.session_state[DESK], st.session_state[_DELETED] = None, True
-        st.rerun()
+
+    button("Delete everything", "teach/delete", DESK, delete, disabled=not is_sure)
 
 
 def at_desk(at: Desk) -> None:
