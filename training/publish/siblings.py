@@ -34,7 +34,7 @@ from training.measure.longer_texts import N_TEXTS, SEED, losses
 from training.publish.translator import CARD, CARDS, keep_others
 from training.siblings import LOG, SIBLINGS
 
-ROUNDS, SENTENCES = 7, 100  # of a measurement of speed
+ROUNDS, SENTENCES, FEW = 5, 100, 5  # of a measurement of speed; sentences at a time
 FIRST = "plain-1"  # all speeds are divided by its speed
 
 
@@ -100,15 +100,19 @@ def card(name: str, loaded: LoadedModel, metrics: Mapping[str, Any], weights: Pa
 def speeds(
     models: Mapping[str, Callable[[], LoadedModel]], sentences: Sequence[str], rounds: int = ROUNDS
 ) -> dict[str, float]:
-    """Tokens that each model writes in a second of the processor, over those of FIRST in the same round: the median.
+    """Tokens that each model writes in a second of the processor, over those that FIRST writes right before of the same
+    few sentences: the median. A machine may be a fifth faster or slower from one second to the next.
 
     Where in memory its weights happen to lie makes a model a tenth faster or slower, so each is loaded for each round.
     """
-    ratios: dict[str, list[float]] = {name: [] for name in models}
+    ratios: dict[str, list[float]] = {name: [1.0] if name == FIRST else [] for name in models}
     for _ in range(rounds):
-        measured = {name: speed(load(), sentences) for name, load in models.items()}
-        for name, one in measured.items():
-            ratios[name].append(one / measured[FIRST])
+        for name in models.keys() - {FIRST}:
+            first, other = models[FIRST](), models[name]()
+            for at in range(0, len(sentences), FEW):
+                few = sentences[at : at + FEW]
+                before = speed(first, few)
+                ratios[name].append(speed(other, few) / before)
     return {name: round(statistics.median(many), 3) for name, many in ratios.items()}
 
 
