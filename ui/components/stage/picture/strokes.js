@@ -1,5 +1,7 @@
 // How lines, beams, the way of the memory and bars are drawn: the part of the painter that knows no columns.
 
+const NARROWEST = 0.75; // letters are squeezed so far before a word is cut
+
 /** Needs pen, palette, roles, tints, family, side and faint of the painter. */
 class Strokes {
   text(text, x, y, { size = 12, weight = 400, align = "center", colour = this.palette.text, most = 0, halo = "" } = {}) {
@@ -7,13 +9,14 @@ class Strokes {
     pen.font = `${weight} ${size}px ${this.family}`;
     pen.textAlign = align;
     pen.textBaseline = "middle";
-    const shown = most ? this.cut(text, most) : text;
+    const shown = most ? this.cut(text, most / NARROWEST) : text;
+    const width = most || undefined;
     if (halo) {
       [pen.lineWidth, pen.strokeStyle, pen.lineJoin] = [5, halo, "round"];
-      pen.strokeText(shown, x, y);
+      pen.strokeText(shown, x, y, width);
     }
     pen.fillStyle = colour;
-    pen.fillText(shown, x, y);
+    pen.fillText(shown, x, y, width);
   }
 
   /** How wide a piece is, written large. */
