@@ -10,7 +10,7 @@ from ui.text import chance, visible
 
 SHOWN = 6  # pieces of each text
 NUMBERS = 12  # of each vector
-STOP = 42  # letters of a text in the control
+STOP = 34  # letters of a text in the control
 LIMIT = 0.25  # of a column's colours
 GOES_ON = (FIRST_B, "But they were not afraid.", "She was very happy.", "Then he fell asleep.", "Then I went home.")
 ELSEWHERE = (

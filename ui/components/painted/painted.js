@@ -2,6 +2,15 @@
 
 const LOOK_MS = 30;
 const told = new WeakSet(); // Streamlit calls this again when the theme changes
+let left = false; // for another page: what is told afterwards would come from this one, and call it back
+
+addEventListener("popstate", () => (left = true));
+addEventListener("click", leave, true);
+
+function leave(event) {
+  const link = event.composedPath().find((node) => node.href);
+  if (link && link.target !== "_blank" && !event.ctrlKey && !event.metaKey && !event.shiftKey) left = true;
+}
 
 /** Whether a picture of ours stands there with its content, or a sentence that says why none does. */
 function stands() {
@@ -15,9 +24,9 @@ export default function ({ parentElement, setTriggerValue }) {
   if (told.has(parentElement)) return;
   told.add(parentElement);
   const look = setInterval(() => {
-    if (!stands()) return;
+    if (!left && !stands()) return;
     clearInterval(look);
-    const tell = () => setTimeout(() => setTriggerValue("painted", true));
+    const tell = () => setTimeout(() => left || setTriggerValue("painted", true));
     if (document.hidden) tell(); // a tab in the background paints nothing
     else requestAnimationFrame(tell);
   }, LOOK_MS);

@@ -75,10 +75,10 @@ def told_apart(weight: float) -> float:
 
 
 def says(trace: Trace, part: Part, look: Look) -> str:
-    """“In head 2, “sees” gives 55% of its attention to “girl”.”"""
+    """“In head 2, “sees” gives “girl” 55% of its attention.”"""
     rows, columns = sides(trace, part)
     whom = "itself" if look.row == look.column and not part.memory else named(columns[look.column])
-    return f"In head {look.head + 1}, {named(rows[look.row])} gives {percent(look.weight)} of its attention to {whom}."
+    return f"In head {look.head + 1}, {named(rows[look.row])} gives {whom} {percent(look.weight)} of its attention."
 
 
 @functools.lru_cache(10_000)

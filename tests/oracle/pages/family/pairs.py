@@ -102,7 +102,7 @@ def scene_frame(text: str, pair: "Pair", before: float) -> dict[str, Any]:
     share = float(oracle["next_sentence.probabilities"][0, 0])
     bars = screen.bars([screen.bar("B follows A", share, chance(share), before, True)], role="query")
     picture = screen.cards([*columns, screen.row(cards)], arches, limit=0.25, slots=min(len(pair.first), 6) + 9)
-    stop = visible(text if len(text) <= 42 else text[:42]) + "…" * (len(text) > 42)
+    stop = visible(text if len(text) <= 34 else text[:34]) + "…" * (len(text) > 34)
     return screen.frame(stop, prose.line("from the row of", chance(share), known), [bars], [picture])
 
 
