@@ -83,24 +83,22 @@ def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) 
 
     Args: of: MEMBER or DESK; looks: for Streamlit's button
     """
-    st.button(label, key=key, on_click=on_press, args=(of, do, key), **looks)
-    failed(key)
+    st.button(label, key=key, on_click=on_press, args=(of, do), **looks)
+    failed()
 
 
-def on_press(of: str, do: Callable[[], None], button: str = "") -> None:
-    """Do what a button asks for. What goes wrong, `failed` says where the button is."""
+def on_press(of: str, do: Callable[[], None]) -> None:
+    """Do what a button asks for. What goes wrong, `failed` says, at the first place where it may stand."""
     try:
         do()
     except ClassError as error:
         _note(of, error)
-        st.session_state[_FAILED] = button, str(error)
+        st.session_state[_FAILED] = str(error)
 
 
-def failed(button: str = "") -> None:
+def failed() -> None:
     """Why what was pressed last was not done, once."""
-    where, why = st.session_state.get(_FAILED, ("", ""))
-    if why and where == button:
-        del st.session_state[_FAILED]
+    if why := st.session_state.pop(_FAILED, ""):
         st.warning(in_markdown(why))
 
 

@@ -41,8 +41,9 @@ sections = {
         st.Page(PAGES / "about.py", title="About the model"),
     ],
 }
+all_pages = [one for group in sections.values() for one in group]
 # Its messages name all pages with every answer: their sections and icons only our own links need.
-page = st.navigation([one for group in sections.values() for one in group], position="hidden")
+page = st.navigation(all_pages, position="hidden")
 with st.sidebar:
     navigation(sections, page.url_path, ("embed", SENTENCE, PRESENT))
 if page.url_path:
@@ -53,7 +54,7 @@ if in_a_class():
     # Only now: visitors without a class do not wait for the store.
     from pages.classes.strip import strip
 
-    strip(page.url_path, {one.url_path: one for group in sections.values() for one in group})
+    strip(page.url_path, {one.url_path: one for one in all_pages})
 sentence_bar(COURSE.place(page.url_path))
 page.run()
 tidy_up(page.url_path)

@@ -148,7 +148,6 @@ def test_a_small_answer_is_sent_at_once() -> None:
         with asyncio.Runner(loop_factory=bootstrap._get_uvloop_loop_factory()) as loop:
             return loop.run(ask())
 
-    with ThreadPoolExecutor(
-        1
-    ) as elsewhere:  # a test in the browser, before this one, leaves a loop running in its thread
+    # A test in the browser, before this one, leaves a loop running in its thread.
+    with ThreadPoolExecutor(1) as elsewhere:
         assert elsewhere.submit(in_its_loop).result()

@@ -1,7 +1,7 @@
 """The page that the browser tests of `scene` drive: every mean once, in two frames, with numbers one can check by hand.
 
 Query parameters: `word` of a card, `slots` for cards, `by`, `hostile` for texts that would run, `press` for a button,
-`stop` as on pages.
+`stop` as on pages. A switch brings another sentence: bars half as long.
 """
 
 import numpy as np
@@ -34,8 +34,11 @@ NORMS: tuple[tuple[Slot, Slot], ...] = (("after the sum", "after the sum"), ("be
 word = HOSTILE if "hostile" in st.query_params else st.query_params.get("word", "girl")
 
 
+another = st.toggle("Another sentence")
+
+
 def frame(at: int) -> Frame:
-    share = (0.25, 0.5, 1.0)[at]
+    share = (0.25, 0.5, 1.0)[at] / (2 if another else 1)
     upper = [Card("The"), Card(word, "asked", note="here", bar=share), Card(".", "unseen", column=[-1, 0, 1, 0.5])]
     rows = [Row(upper, "Reads"), Row([Card("Das", "written"), Card("Mädchen", "strong")], "Writes", "output")]
     links = [Link((0, 0), (0, 2), share), Link((0, 1), (1, 1), 1 - share / 2, "value")]

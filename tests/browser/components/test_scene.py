@@ -149,6 +149,12 @@ def test_bars_are_as_long_as_their_numbers_and_what_was_before_is_dashed(still: 
     assert bars.locator("rect.fill.weak").count() == 1  # the strong one is full of colour
 
 
+def test_the_name_of_a_bar_is_whole(demo: Callable[..., Page]) -> None:
+    bars = demo("word=drummed").locator(".scene svg").nth(1)
+    name = bars.locator("text.word", has_text="drummed")
+    assert box_of(name)["x"] >= box_of(bars)["x"] - 1
+
+
 def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(still: Page) -> None:
     choose(still, 1)
     curve = still.locator(".scene svg").nth(2)
@@ -343,27 +349,41 @@ def test_a_press_reaches_the_page_once(demo: Callable[..., Page]) -> None:
     expect(press).to_be_focused()
 
 
+# The width of the first bar in each picture drawn until a moment after it was clicked on something.
+WIDTHS = """async (find) => {
+    const roots = [...document.querySelectorAll("*")].map((e) => e.shadowRoot);
+    const root = roots.find((one) => one?.querySelector(".scene"));
+    const bar = root.querySelectorAll("svg")[1].querySelector("rect.fill");
+    (root.querySelector(find) ?? document.querySelector(find)).click();
+    const widths = [];
+    const begin = performance.now();
+    while (performance.now() - begin < 1500) {
+        await new Promise(requestAnimationFrame);
+        widths.push(Number(bar.getAttribute("width")));
+    }
+    return widths;
+}"""
+
+
 def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
     page = demo("", reduced_motion="no-preference")
     bar, room = (page.locator(f".scene svg >> nth=1 >> rect.{name} >> nth=0") for name in ("fill", "room"))
-    seen = page.evaluate(
-        """async () => {
-            const roots = [...document.querySelectorAll("*")].map((e) => e.shadowRoot);
-            const root = roots.find((one) => one?.querySelector(".scene"));
-            const bar = root.querySelectorAll("svg")[1].querySelector("rect.fill");
-            root.querySelectorAll("fieldset input")[2].click();
-            const widths = [];
-            const begin = performance.now();
-            while (performance.now() - begin < 1500) {
-                await new Promise(requestAnimationFrame);
-                widths.push(Number(bar.getAttribute("width")));
-            }
-            return widths;
-        }"""
-    )
+    seen = page.evaluate(WIDTHS, "fieldset label:nth-of-type(3) input")
     assert seen == sorted(seen)  # it grows and never jumps back
     assert len(set(seen)) > (3 if len(seen) > 20 else 2)  # a busy browser draws few pictures, but one on the way
     assert number(bar, "width") == max(seen) == number(room, "width")  # at last it is 1, all of its room
+
+
+@pytest.mark.parametrize("what", ["", "press=1"])
+def test_another_sentence_stands_there_at_once_and_what_learns_moves_on(what: str, demo: Callable[..., Page]) -> None:
+    page = demo(what, reduced_motion="no-preference")
+    bar = page.locator(".scene svg >> nth=1 >> rect.fill >> nth=0")
+    before = number(bar, "width")
+    seen = page.evaluate(WIDTHS, "[data-testid=stCheckbox] input")
+    settled(page)
+    assert number(bar, "width") == pytest.approx(before / 2, abs=0.1)
+    between = set(seen) - {before, number(bar, "width")}
+    assert bool(between) == bool(what)
 
 
 def test_texts_stay_texts(demo: Callable[..., Page]) -> None:

@@ -158,6 +158,17 @@ def test_what_zlib_packs_is_unpacked(page: Page, manner: tuple[int, int]) -> Non
         assert page.evaluate(unpack, [[*packed], n]) == runs.tolist()
 
 
+def test_a_word_is_squeezed_before_it_is_cut(page: Page, serve: Callable[..., str]) -> None:
+    in_app(page, serve)
+    spy = """const said = {}, { pen } = ride.painter, fill = pen.fillText;
+        pen.fillText = function (words, x, y, most) { said[words] = most; fill.call(this, words, x, y, most); };
+        ride.draw();
+        delete pen.fillText;
+        return said;"""
+    said = ask(page, spy)  # I ate an apple → Ich habe einen Apfel gegessen.
+    assert 0 < said["gegessen"] < 40  # pixels: less than it is wide
+
+
 def test_what_is_written_never_stands_under_the_arrows(page: Page, serve: Callable[..., str]) -> None:
     in_app(page, serve, "?sentence=" + "+and+".join(["a+dog+sees+a+cat"] * 4))
     spy = """const said = [], { text } = ride.painter;

@@ -1,13 +1,14 @@
 // Named numbers as bars; what was before stays as a dashed outline.
 
 const BAR = 24; // pixels from one to the next
+const NAMED = 7.3; // pixels that a letter of a name takes: some are bold
 
 const BARS = {
   height: (data) => (data.title ? 24 : 4) + data.bars.length * BAR + (data.note ? 20 : 2),
 
   draw(pen, data, width) {
     const longest = Math.max(3, ...data.bars.map((bar) => [...bar[0]].length));
-    const left = Math.min(0.42 * width, longest * 7.3 + 8);
+    const left = Math.min(0.42 * width, longest * NAMED + 8);
     const right = Math.max(4, ...data.bars.map((bar) => bar[2].length)) * LETTER + 6;
     const room = Math.max(20, width - left - right);
     const share = (value) => Math.min(1, Math.max(0, value / data.limit)) * room;

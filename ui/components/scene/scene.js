@@ -3,9 +3,10 @@
 const MOVE_MS = 400; // from one frame to the next
 const REST_MS = 500; // after which the page is told
 const STAY_MS = 1400; // at each frame while it plays
-const LAYERS = { wiring: WIRING, tower: TOWER };
-const PICTURES = { sheet: SHEET, fan: FAN, field: FIELD, finds: FINDS };
-const MEANS = { cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE, heard: HEARD, ...LAYERS, ...PICTURES };
+const MEANS = {
+  cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE,
+  wiring: WIRING, tower: TOWER, heard: HEARD, sheet: SHEET, fan: FAN, field: FIELD, finds: FINDS,
+};
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let scenes = 0;
 
