@@ -23,7 +23,9 @@ SENTENCE = "The boy sees the girl."
 SIZE: ViewportSize = {"width": 1280, "height": 720}
 PATIENCE_MS = 60_000
 CLASS = {"class-questions": "Questions", "class-progress": "Progress"}  # what the teacher of a class sees
-PAGES = ("", *(lesson.slug for lesson in COURSE.lessons), "bertviz", "compare", "any-model", "results", "about", *CLASS)
+HOME = "home"  # its address is empty
+LESSONS = tuple(lesson.slug for lesson in COURSE.lessons)
+PAGES = (HOME, *LESSONS, "bertviz", "compare", "any-model", "results", "about", *CLASS)
 QUIET_SECONDS = 1.5  # without a change on the page, then it is drawn
 
 SECONDS, FRAMES_A_SECOND, WIDTH = 20, 8, 900  # of the animated picture
@@ -74,17 +76,19 @@ def save(frames: Sequence[Image.Image], file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pages", nargs="*", default=PAGES, help="addresses of pages, or class-…; all if none is named")
+    parser.add_argument("pages", nargs="*", help=f"of {', '.join(PAGES)}; all if none is named")
     parser.add_argument("--out", type=Path, default=IMAGES)
     arguments = parser.parse_args()
+    if unknown := [slug for slug in arguments.pages if slug not in PAGES]:
+        parser.error(f"there is no page {unknown[0]!r}")
     with a_class() as teacher, serve() as app, chromium() as browser:
-        for slug in arguments.pages:
+        for slug in arguments.pages or PAGES:
             if slug in CLASS:
                 page = opened(browser, app.url, "teach", desk=CLASS[slug], **teacher)
             else:
-                page = opened(browser, app.url, slug)
-            page.screenshot(path=arguments.out / f"{slug or 'home'}.png")
-            if not slug:
+                page = opened(browser, app.url, "" if slug == HOME else slug)
+            page.screenshot(path=arguments.out / f"{slug}.png")
+            if slug == HOME:
                 save(ride(page), arguments.out / "ride.webp")
             page.close()
 

@@ -5,15 +5,15 @@ import re
 import pytest
 from PIL import Image
 
-from screenshots.__main__ import FRAMES_A_SECOND, IMAGES, MAX_BYTES, PAGES, SECONDS, SIZE, save
+from screenshots.__main__ import FRAMES_A_SECOND, IMAGES, MAX_BYTES, PAGES, SECONDS, SIZE, main, save
 from tests.pages.kit import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("slug", PAGES, ids=lambda slug: slug or "home")
+@pytest.mark.parametrize("slug", PAGES)
 def test_every_page_has_its_picture_in_the_size_of_a_window(slug: str) -> None:
-    with Image.open(IMAGES / f"{slug or 'home'}.png") as picture:
+    with Image.open(IMAGES / f"{slug}.png") as picture:
         assert picture.size == (SIZE["width"], SIZE["height"])
         assert len(picture.convert("L").resize((64, 36)).getcolors() or ()) > 8, "an empty picture"
 
@@ -41,3 +41,10 @@ def test_a_ride_too_large_for_a_readme_is_refused(tmp_path, monkeypatch) -> None
     with pytest.raises(ValueError, match=r"^ride\.webp has [\d,]+ bytes; at most 100 are wanted$"):
         save(frames, tmp_path / "ride.webp")
     assert FRAMES_A_SECOND * SECONDS > 100
+
+
+def test_no_picture_is_taken_of_a_page_that_is_not_there(monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("sys.argv", ["screenshots", "masking", "hom"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert "there is no page 'hom'" in capsys.readouterr().err
