@@ -153,9 +153,10 @@ def renew_questions(app: AppTest, questions: Sequence[Question], renewal: Renewa
             continue
         if len(questions) > 1:
             element(app, "part_predict", "button_group").set_value(str(n + 1)).run()
-        asked, *offered = read_block(block(app, "question"), "predict")
-        options = [one.content["label"] for one in offered if one.content["type"] == "checkbox"]
-        said = {"question": [asked.content], "option": options or offered[0].content["options"]}
+        asked, *others = read_block(block(app, "question"), "predict")
+        offered = [one.content for one in others if isinstance(one.content, dict)]  # words may stand between
+        options = [one["label"] for one in offered if one["type"] == "checkbox"]
+        said = {"question": [asked.content], "option": options or offered[0]["options"]}
         for at in range(len(question.options)):
             choose(block(app, "question"), frozenset({at}))
             if element(app, "question", "button").disabled:

@@ -57,9 +57,15 @@ def number(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
-def chance(probability: float) -> str:
-    """A probability with four decimals; what they would show as 0 is not impossible."""
-    return "<0.0001" if 0 < probability < 0.00005 else number(probability)
+ALL = 1 - 1e-6  # what is more may be 1: float32 rounds
+
+
+def chance(probability: float, digits: int = 4) -> str:
+    """A probability; what so many decimals would show as 0 or 1 is neither impossible nor sure."""
+    least = 10.0**-digits
+    if 0 < probability < least / 2:
+        return f"<{number(least, digits)}"
+    return f">{number(1 - least, digits)}" if 1 - least / 2 <= probability < ALL else number(probability, digits)
 
 
 def legible(value: float) -> str:

@@ -149,10 +149,11 @@ def scene_frame(places: int) -> Frame:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "Attention keeps every key and value. A **state-space layer** keeps a *state* h alone: for each *channel*, one "
-        "of the numbers x that stand for a place, a few numbers that each place decays a little and then joins. In a "
-        "**time-invariant** layer all places do so alike. In **Mamba**'s *selective* layer each place chooses: with a "
-        "step Δ near 0 the state stays as it was, with a large Δ old things fade and the place itself comes in."
+        "Attention keeps every key and value. A **state-space layer** keeps a *state* h alone. A place has a few "
+        "numbers x, its *channels*; for each, the state has a few numbers of its own. Each place lets them decay a "
+        "little, and then joins. In a **time-invariant** layer all places do so alike. In **Mamba**'s *selective* "
+        "layer each place chooses its step Δ. With Δ near 0 the state stays as it was. With a large Δ old things "
+        "fade, and the place itself comes in."
     )
     st.latex(r"h_t=e^{\Delta_t A}\,h_{t-1}+\Delta_t B_t\,x_t,\qquad y_t=C_t\cdot h_t+D\,x_t")
     st.caption("A is negative. B says how a place joins the state, C what it reads of it, D what passes by it.")
@@ -202,9 +203,9 @@ def do(trace: Trace) -> None:
     apart, kernels = engine.run(both_ways, load_copier(INVARIANT), row(PLACES))
     loudest = np.argsort(-np.abs(kernels).max(1), kind="stable")[:3]
     st.markdown(
-        "**A time-invariant layer, in two ways.** Place after place, or at once: what x leaves in y after 1, 2, 3 … "
-        "places is always the same, a *kernel*, so y is a *convolution* of x with it. On your row the two results "
-        f"differ by at most **{magnitude(apart)}**."
+        "**A time-invariant layer, in two ways.** It can go place after place, or do all at once. What x leaves in y "
+        "after 1, 2, 3 … places is always the same: a *kernel*. So y is a *convolution* of x with it. On your row the "
+        f"two results differ by at most **{magnitude(apart)}**."
     )
     low, high = (float(f(kernels[loudest])) for f in (np.min, np.max))
     curves(

@@ -149,9 +149,10 @@ def do(trace: Trace) -> None:
     table(("steps", *NAMES.values()), [(what, str(steps), str(steps), "1") for what, steps in (waits, ways)])
     st.caption(
         f"What attention pays: for T pieces of d = {d_model} numbers an RNN takes 2Td² multiplications, an LSTM 8Td², "
-        "self-attention 4Td² + 2T²d. Twice the pieces are twice the work in a recurrent network, but four times the "
-        f"work in the term with T²: beyond T = 2d = {2 * d_model} pieces attention takes more of them than the LSTM. "
-        "And it knows no order: unless positions are added to the vectors, the same pieces give the same in any order."
+        "self-attention 4Td² + 2T²d. Twice the pieces are twice the work in a recurrent network. In the term with T² "
+        f"they are four times the work. Beyond T = 2d = {2 * d_model} pieces attention takes more multiplications than "
+        "the LSTM. And it knows no order: unless positions are added to the vectors, the same pieces give the same in "
+        "any order."
     )
     if times := background("times", "Measure the time", d_model, lambda: reading_times(d_model)):
         by_length = zip(LENGTHS, zip(*times.values(), strict=True), strict=True)

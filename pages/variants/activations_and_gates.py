@@ -247,8 +247,8 @@ def exchange_activation(trace: Trace) -> None:
         f"{bold(anew.translation or '(nothing)')}" + ("" if anew.finished else f" (cut after {most} pieces)")
     )
     st.caption(
-        "This says how far the new curve is from the old one for these weights, not which of them is better: a model "
-        "trained with it would have learned other weights."
+        "This says how far the new curve is from the old one for these weights. It does not say which of them is "
+        "better: a model trained with it would have learned other weights."
     )
 
 

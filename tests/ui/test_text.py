@@ -80,9 +80,11 @@ def test_numbers_have_a_true_minus_and_no_negative_zero(value: float, digits: in
     assert number(value, digits) == expected
 
 
-def test_a_chance_that_four_decimals_would_show_as_0_is_not_called_impossible() -> None:
-    values = (0.0, 1e-9, 0.000049, 0.000051, 0.0004, 0.25)
-    assert [chance(value) for value in values] == ["0.0000", "<0.0001", "<0.0001", "0.0001", "0.0004", "0.2500"]
+def test_a_chance_that_decimals_would_show_as_0_or_1_is_called_neither_impossible_nor_sure() -> None:
+    values = (0.0, 1e-9, 0.000049, 0.000051, 0.25, 0.99994, 0.99996, 0.9999991, 1.0)
+    shown = ["0.0000", "<0.0001", "<0.0001", "0.0001", "0.2500", "0.9999", ">0.9999", "1.0000", "1.0000"]
+    assert [chance(value) for value in values] == shown
+    assert [chance(value, 2) for value in (0.004, 0.006, 0.994, 0.996)] == ["<0.01", "0.01", "0.99", ">0.99"]
 
 
 def test_a_number_that_four_decimals_would_show_as_0_is_told_by_its_size() -> None:

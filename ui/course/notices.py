@@ -25,8 +25,8 @@ def cut_notice(typed: str, trace: Trace) -> str:
     if len(typed) > MAX_CHARS or trace.n_cut:
         n_words = len({token.word for token in trace.src if token.word >= 0})
         return (
-            f"Your text is longer than the model can take, so it reads only the first {n_words} words and marks "
-            f"({len(trace.src) - 1} pieces; it takes at most {most_tokens(trace.model)}); the rest stays in the box."
+            f"Your text is longer than the model can take. It reads only the first {n_words} words and marks "
+            f"({len(trace.src) - 1} pieces; it takes at most {most_tokens(trace.model)}). The rest stays in the box."
         )
     return ""
 

@@ -10,7 +10,7 @@ from figures.grouping import words
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import TRANSLATOR
 from model.trace import Trace, most_tokens
-from ui.text import in_html, in_markdown, number, piece
+from ui.text import chance, in_html, in_markdown, number, piece
 
 
 @functools.cache
@@ -75,21 +75,16 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     return (
         f'<details class="tw-doubt"><summary>The model may be lost here{why}.</summary><p>The pieces of its words and '
         f"marks had a probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
-        f"{number(doubt.bound, 3)}; where a word is in no translation by people that the model learned from, nor made "
-        f"of words in them, nor in the {source}; where a number or a name is missing from the translation; and "
-        f"where your sentence is {target}. To see how often it is right, {seen.sentences:,} sentences that people "
-        f"had translated too went through the model. The line appeared for {seen.doubted:,} of them. {seen.rightly:,} "
-        f"of these translations shared few groups of letters with what people wrote (a chrF under {BAD:.0f} of 100), "
-        f"{seen.doubted - seen.rightly:,} shared more. It did not appear for {seen.bad - seen.rightly:,} others that "
-        f"shared few. The word that it underlines was in no translation by people for {seen.word:,} of the "
-        f"{seen.doubted:,}; of all words of these translations {seen.words:.0%} were "
+        f"{number(doubt.bound, 3)}. It also appears where a word may be invented: no translation by people that the "
+        f"model learned from has it, it is not made of their words, and it is not in the {source}. And it appears "
+        f"where a number or a name is missing, or where your sentence is {target}. To see how often it is right, "
+        f"{seen.sentences:,} sentences that people had translated too went through the model. The line appeared for "
+        f"{seen.doubted:,} of them. {seen.rightly:,} of these translations shared few groups of letters with what "
+        f"people wrote (a chrF under {BAD:.0f} of 100), {seen.doubted - seen.rightly:,} shared more. It did not appear "
+        f"for {seen.bad - seen.rightly:,} others that shared few. The word that it underlines was in no translation by "
+        f"people for {seen.word:,} of the {seen.doubted:,}; of all words of these translations {seen.words:.0%} were "
         "not.</p></details>"
     )
-
-
-def small(probability: float) -> str:
-    """Two decimals; what they would show as 0 is not impossible."""
-    return f"{probability:.2f}" if probability >= 0.005 else "<0.01"
 
 
 def word_probabilities(trace: Trace) -> None:
@@ -102,12 +97,12 @@ def word_probabilities(trace: Trace) -> None:
         parts = ""
         if len(group.pieces) > 1:
             named = zip(group.pieces, probabilities, strict=True)
-            texts = (f"{trace.labels[i].text} {small(q)}" for i, q in named)
+            texts = (f"{trace.labels[i].text} {chance(q, 2)}" for i, q in named)
             parts = f'<span class="tw-p">{in_html(" · ".join(texts))}</span>'
         chips.append(
             f'<li><span class="tw-piece" lang="{language}">{in_html(piece(group.label))}</span>'
             f'<span class="tw-bar" style="--p:{p:.4f}" aria-hidden="true"></span>'
-            f'<span class="tw-p">{in_html(small(p))}</span>{parts}</li>'
+            f'<span class="tw-p">{in_html(chance(p, 2))}</span>{parts}</li>'
         )
     label = "Words written, with their probabilities"
     st.html(f'<ol class="tw-pieces" tabindex="0" aria-label="{label}">{"".join(chips)}</ol>')  # on a phone it scrolls

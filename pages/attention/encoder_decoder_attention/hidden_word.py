@@ -23,7 +23,7 @@ NEEDED = 0.05  # a piece needs a word without which its probability falls by so 
 def hide(trace: Trace, view: View) -> None:
     """One English word hidden from everybody: what the model writes now, and which German pieces suffer."""
     st.markdown(
-        "What a German piece *needs* can be found out: hide an English word from both stacks, let the model read the "
+        "What a German piece *needs* can be found out. Hide an English word from both stacks, let the model read the "
         "same translation again, and see which of its pieces become unlikely."
     )
     words = source_words(trace)

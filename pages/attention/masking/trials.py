@@ -126,8 +126,8 @@ def parallel(trace: Trace, head: Head) -> None:
     )
     st.caption(
         f"Compared are all {together.shape[0]} · {together.shape[1]:,} logits (the scores of all vocabulary entries). "
-        "With the mask a row depends on nothing after it, so it does not matter whether the rest is there already: "
-        "that is why training can run all rows at once."
+        "With the mask a row depends on nothing after it. So it does not matter whether the rest is there already, "
+        "and training can run all rows at once."
     )
     row_by_row(trace, differences, without)
     with st.expander("What training minimises in this one pass"):
@@ -167,6 +167,6 @@ def loss(trace: Trace) -> None:
     st.markdown(f"The sum over all {len(losses)} rows is **{number(float(losses.sum()))}**.")
     st.caption(
         "Two things are different in training. *Dropout* sets a part of the numbers to 0, chosen anew at every step "
-        f"({100 * trace.model.config.dropout:g}% in this model), so that the model relies on no single number; here "
+        f"({100 * trace.model.config.dropout:g}% in this model), so that the model relies on no single number. Here "
         "it is off. And the model was asked to leave a little probability for the other pieces (*label smoothing*)."
     )

@@ -70,7 +70,7 @@ def _shares(trace: Trace, head: Head, of_layer: Sequence[Head], over_tests: Meas
             "measured",
         )
     st.markdown(
-        "A share is how much of its weight a head gives to certain pieces, averaged over the rows of its map; a "
+        "A share is how much of its weight a head gives to certain pieces, averaged over the rows of its map. A "
         "row that has no such piece counts as 0. Shares overlap, so they need not add up to 1."
     )
     st.markdown(MEANING[head.attention])

@@ -56,7 +56,7 @@ def idea(trace: Trace) -> None:
     with st.expander("The formula in words"):
         st.markdown(
             "Every piece asks a question (its query), holds up a label (its key) and carries content (its value). How "
-            "well a question matches a label decides how much of that content flows: a piece's new vector is the "
+            "well a question matches a label decides how much of that content flows. A piece's new vector is the "
             "average of all values, weighted by how well query and key match."
         )
         st.markdown(

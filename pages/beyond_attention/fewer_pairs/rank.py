@@ -49,7 +49,7 @@ def low_rank(trace: Trace) -> None:
             "product that is left out is missed, if only a little."
         )
     st.caption(
-        "*Linformer* (Wang et al. 2020) builds on this: by its theorem 1 a matrix whose rank grows only with log N can "
-        "stand for the N × N weights with a small error. It squeezes N keys and values to k and makes N × k weights. "
+        "*Linformer* (Wang et al. 2020) builds on this. Its theorem 1: a matrix whose rank grows only with log N can "
+        "stand for the N × N weights, with a small error. It squeezes N keys and values to k and makes N × k weights. "
         "Here all weights are made first, then cut: that saves nothing. A short text says little about long ones."
     )

@@ -94,8 +94,8 @@ def before_and_after(whole: Array) -> None:
     st.caption(
         f"Smallest to largest over the {len(whole)} pieces and {whole.shape[1]} features of the batch; padding is left "
         "out, or batch norm would count it too. Each norm sets two of the four columns to 0 and 1. While a model "
-        "trains with batch norm, a word's vector depends on strangers, on how many there are and how long they are; "
-        "under layer norm it is the same alone, in any batch, in training and afterwards. That is one reason why "
+        "trains with batch norm, a word's vector depends on strangers: on how many there are, and how long. Under "
+        "layer norm it is the same alone and in any batch, in training and afterwards. That is one reason why "
         "Transformers use layer norm."
     )
 

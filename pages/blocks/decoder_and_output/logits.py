@@ -60,7 +60,7 @@ def temperature(trace: Trace, row: int) -> None:
         f"Position {row + 1}, chosen under See. The entropy says how undecided the model is: 0 bits if one "
         f"entry has it "
         f"all, {number(float(np.log2(len(logits))), 2)} bits if all {len(logits):,} are alike. The order of the "
-        "entries never changes. At τ = 0, where one cannot divide, the largest logit takes all; at a high τ the many "
+        "entries never changes. At τ = 0, where one cannot divide, the largest logit takes all. At a high τ the many "
         "unlikely entries add up, so people who sample often leave them out."
     )
 

@@ -118,8 +118,8 @@ def alone(trace: Trace, layer: Layer) -> None:
         [("feed-forward network", magnitude(differences[0])), ("self-attention", magnitude(differences[1]))],
     )
     st.caption(
-        "For the network no more than rounding is left: it never looks at another row, so it does not matter who "
-        "stands beside it, in which order, or whether anybody does. That is what *position-wise* means. Attention is "
+        "For the network no more than rounding is left: it never looks at another row. It does not matter who stands "
+        "beside it, in which order, or whether anybody does. That is what *position-wise* means. Attention is "
         "the opposite."
     )
 

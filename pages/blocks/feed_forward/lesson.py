@@ -66,8 +66,8 @@ def weights_and_relu(trace: Trace) -> None:
     )
     st.latex(r"\operatorname{ReLU}(z)=\max(0,z)")
     st.markdown(
-        "The ReLU is the only place in the model where a single number is changed by a rule that is no straight line; "
-        "softmax and norm treat a row as a whole."
+        "The ReLU is the only place in the model where a single number is changed by a rule that is no straight line. "
+        "Softmax and norm treat a row as a whole."
     )
 
 

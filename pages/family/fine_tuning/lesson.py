@@ -66,10 +66,10 @@ def idea(trace: Trace) -> None:
     with st.expander("The head as a formula"):
         st.latex(r"P(\text{label}\mid\text{sentence})=\mathrm{softmax}(hW+b)")
         st.markdown(
-            "h is one row of the last layer: in a GPT that of the end mark, which has seen the whole sentence; in a "
-            "BERT that of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W and b are "
-            "new. They start from small random numbers and zeros. In the picture the head alone is trained, from "
-            f"zeros, by {head_alone.STEPS} steps of gradient descent with rate {head_alone.RATE:g}. From each row "
+            "h is one row of the last layer. In a GPT it is that of the end mark, which has seen the whole sentence. "
+            "In a BERT it is that of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W "
+            "and b are new. They start from small random numbers and zeros. In the picture the head alone is trained, "
+            f"from zeros, by {head_alone.STEPS} steps of gradient descent with rate {head_alone.RATE:g}. From each row "
             "it first takes away the mean of the twenty, and divides by their mean deviation."
         )
 

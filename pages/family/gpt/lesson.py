@@ -65,8 +65,9 @@ def see(trace: Trace) -> None:
     costs, tokens = losses(reading), text_pieces(reading)
     say_what_is_cut(reading)
     st.markdown(
-        "**How much does each piece surprise it?** The **loss** of a piece is −ln P, where P is the probability that "
-        "GPT gave it: 0 if it was sure, and the larger the less it expected that piece. Its unit is called *nat*."
+        "**How much does each piece surprise it?** The **loss** of a piece is −ln P. P is the probability that GPT "
+        "gave it. The loss is 0 if GPT was sure, and the larger, the less it expected that piece. Its unit is called "
+        "*nat*."
     )
     shown = [token.text for token in tokens[:READABLE]]
     column_chart(

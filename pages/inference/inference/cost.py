@@ -23,7 +23,7 @@ def with_and_without_cache(trace: Trace) -> None:
     st.markdown(
         "The causal mask keeps every position from seeing what comes later, so its keys and values never change once "
         "they are computed. With the **cache** each step computes its own position alone and reads the others' keys "
-        "and values; without it, every step computes all positions anew, only to throw all but the last away."
+        "and values. Without it, every step computes all positions anew, and throws all but the last away."
     )
     src, tgt = writing.src_ids, writing.tgt_ids
     cached, anew = (work(writing.model.config, len(tgt), len(src), how) for how in (True, False))

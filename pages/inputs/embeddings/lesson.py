@@ -172,8 +172,8 @@ def cosine_matrix(trace: Trace) -> None:
     as_they_are, without_mean = engine.run(mean_cosines, trace.model)
     st.caption(
         "These rows depend on no sentence yet: a piece has the same embedding wherever it stands. Two different rows "
-        f"of E have a cosine of {number(as_they_are, 2)} on average, not 0, because all rows lean a little to one "
-        f"side: with the mean of all rows taken away, the average is {number(without_mean, 2)}."
+        f"of E have a cosine of {number(as_they_are, 2)} on average, not 0: all rows lean a little to one side. "
+        f"With the mean of all rows taken away, the average is {number(without_mean, 2)}."
     )
 
 

@@ -24,7 +24,7 @@ def scene(trace: Trace) -> Scene:
     head = head_control().otherwise
     return Scene(
         f"How it learned your sentence: a line shows how much head {head} looks at a piece of the English before it "
-        "names a piece of the German, which is what it writes at the end.",
+        "names a piece of the German. The German is what it writes at the end.",
         "Steps of training so far",
         [frame(trace, read, head, losses, n) for n, read in enumerate(reads)],
         by="slider",

@@ -86,9 +86,12 @@ def rounding(most: float = 1e-4) -> str:
 
 
 def chance(probability: float, digits: int = 4) -> str:
-    """A probability; what so many decimals would show as 0 is not impossible."""
+    """A probability; what so many decimals would show as 0 or 1 is neither impossible nor sure."""
     smallest = 10.0**-digits
-    return f"<{smallest:.{digits}f}" if 0 < probability < smallest / 2 else number(probability, digits)
+    if 0 < probability < smallest / 2:
+        return f"<{smallest:.{digits}f}"
+    nearly = 1 - smallest / 2 <= probability < 1 - 1e-6  # what is more may be 1 in float32
+    return f">{1 - smallest:.{digits}f}" if nearly else number(probability, digits)
 
 
 def legible(value: float) -> str:

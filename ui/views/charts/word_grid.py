@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ui.text import in_html, piece
-from ui.views.translation import small
+from ui.text import chance, in_html, piece
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ def word_grid(
         f'<tr><th scope="row">{in_html(piece(row))}</th>'
         + "".join(
             f'<td style="--p:{cell.share:.4f}"><b>{in_html(piece(cell.text))}</b> '
-            f"<small>{in_html(small(cell.share))} {in_html(cell.mark)}</small></td>"
+            f"<small>{in_html(chance(cell.share, 2))} {in_html(cell.mark)}</small></td>"
             for cell in line
         )
         + "</tr>"
