@@ -2,11 +2,13 @@
 
 import unicodedata
 
+from experiments.family.seeds import trained_again
 from model.decoding.strategies import Greedy
 from model.files.checkpoint import broken
 from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError
 from model.trace import Trace, most_tokens
 from ui import engine
+from ui.text import number
 
 BERT, GPT = "bert-mini", "gpt-mini"
 ADDED = "A full stop was added: BERT and GPT learned from texts that end with a mark."
@@ -19,6 +21,11 @@ def family_model(name: str) -> LoadedModel:
         return engine.model(name)
     except UnknownModelError as error:
         raise broken(MODELS / name, error) from error
+
+
+def again(measured: str) -> str:
+    """What chance alone does to a figure of BERT: that of two more, in percent. Raises: CheckpointError"""
+    return " and ".join(f"{number(100 * share, 1)}%" for share in trained_again(measured))
 
 
 def finished(text: str) -> str:

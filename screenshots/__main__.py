@@ -87,7 +87,8 @@ def main() -> None:
                 page = opened(browser, app.url, "teach", desk=CLASS[slug], **teacher)
             else:
                 page = opened(browser, app.url, "" if slug == HOME else slug)
-            page.screenshot(path=arguments.out / f"{slug}.png")
+            picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
+            picture.save(arguments.out / f"{slug}.webp", lossless=True, method=6)  # as true as PNG, half its bytes
             if slug == HOME:
                 save(ride(page), arguments.out / "ride.webp")
             page.close()

@@ -13,7 +13,7 @@ from model.kept import kept
 from model.text.tokenizer import CLS_ID, MASK, SEP_ID
 from model.trace import Trace
 from pages.family.fill_in_the_blank.blanks import SCENE, Blanks, whole
-from pages.family_models import BERT, family_model
+from pages.family_models import BERT, again, family_model
 from pages.family_scenes import among_likeliest, named
 from pages.hidden_word import ADDED, choose_word, said_of_each
 from training.loop.reading import OF_TEACHER, OF_TEXT, TEMPERATURE, divergence, layers_of
@@ -186,10 +186,11 @@ def do(trace: Trace) -> None:
         f"{of_mean(taught['more_kl_than_the_other'], 1, 4)} nats."
     )
     st.caption(
-        "After ± stands the standard error: about so far a mean moves with other texts of that kind. One training of "
-        "each: how much another one would differ was not measured. The teacher also learned from pairs of texts. The "
-        "students did not, and they began with its weights: what either does to these shares was not measured. Times: "
-        f"the fastest of {PASSES}, of rows of {taught['pieces']} pieces, on one thread."
+        "After ± stands the standard error: about so far a mean moves with other texts of that kind. Each student was "
+        f"trained once. Trained twice more, from other random numbers, the teacher has {again('accuracy')} right. The "
+        "teacher also learned from pairs of texts. The students did not, and they began with its weights: what either "
+        f"does to these shares was not measured. Times: the fastest of {PASSES}, of rows of {taught['pieces']} pieces, "
+        "on one thread."
     )
     st.markdown("**How much sooner is the student done with your text?**")
     ids = (CLS_ID, *whole(trace).ids, SEP_ID)

@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("slug", PAGES)
 def test_every_page_has_its_picture_in_the_size_of_a_window(slug: str) -> None:
-    with Image.open(IMAGES / f"{slug}.png") as picture:
+    with Image.open(IMAGES / f"{slug}.webp") as picture:
         assert picture.size == (SIZE["width"], SIZE["height"])
         assert len(picture.convert("L").resize((64, 36)).getcolors() or ()) > 8, "an empty picture"
 

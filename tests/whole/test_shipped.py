@@ -7,6 +7,7 @@ import pytest
 
 from experiments.family.scaling import KEPT as OF_SIZES
 from experiments.family.scaling import SIZES, power_law
+from experiments.family.seeds import trained_again
 from model.adapting.adapters import ADAPTERS, file_of
 from model.adapting.row_tasks import ROWS
 from model.files.load_special_models import IN_CONTEXT
@@ -28,13 +29,19 @@ def figures(name: str) -> dict[str, Any]:
     return measured
 
 
+def again(measured: str) -> str:
+    return ", ".join(f"{100 * share:.1f}" for share in trained_again(measured)) + "%"
+
+
 def test_the_readme_tells_the_familys_figures_and_they_reach_what_they_must() -> None:
     readme = (MODELS.parents[1] / "README.md").read_text(encoding="utf-8")
     gpt, lstm, bert, regression = (figures(name) for name in ("gpt-mini", "lstm", "bert-mini", "in-context"))
     ratios = [regression["in-context"][str(n)] / regression["ridge"][str(n)] for n in range(5, 41)]
+    neighbours = f"{bert['single_sentences']:.1%} ± {bert['standard_error']:.1%}"
     for told in (
         f"{gpt['bits_per_byte']:.3f} ({gpt['five_gram']:.3f}; {lstm['bits_per_byte']:.3f})",
-        f"{bert['accuracy']:.1%} ({bert['left_neighbour']:.1%})",
+        f"{bert['accuracy']:.1%} ({bert['left_neighbour']:.1%}); {neighbours}",
+        "; ".join(again(measured) for measured in ("accuracy", "single_sentences")),
         f"{min(ratios):.2f}, {max(ratios):.2f}",
     ):
         assert f"| {told} |" in readme, told

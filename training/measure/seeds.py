@@ -16,16 +16,15 @@ from typing import Any
 import torch
 
 from experiments.family.language_models import METRICS
+from experiments.family.seeds import BASE, FILE
 from model.files import checkpoint
 from model.files.loaded_model import MODELS
 from training.loop.corpus import read_corpus
-from training.loop.reading import PRESET as BASE
 from training.loop.resumable_run import FIGURES
 from training.measure.again import each_token
 from training.measure.family import next_sentence_accuracy, single_sentences_told
 from training.publish.siblings import write
 
-SEEDS = "seeds.json"
 OTHERS = ("bert-2", "bert-3")
 MEASURED = ("accuracy", "loss", "next_sentence", "single_sentences")
 
@@ -70,7 +69,7 @@ def main() -> int:
     except (checkpoint.CheckpointError, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    write(MODELS / BASE / SEEDS, found)
+    write(MODELS / BASE / FILE, found)
     print(json.dumps(found, indent=2))
     return 0
 

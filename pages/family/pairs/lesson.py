@@ -12,7 +12,7 @@ from model.parts.embedding import SegmentEmbedding
 from model.trace import Trace
 from pages.family.pairs.scene import ELSEWHERE, scene
 from pages.family.pairs.texts import FIRST_B, MOST, SECOND, Pair, bert, chosen, pair_of
-from pages.family_models import BERT
+from pages.family_models import BERT, again
 from training.loop.text_rows import read_rows
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.pieces import Card, pieces
@@ -130,7 +130,8 @@ def do(trace: Trace) -> None:
         "Take two pairs of single sentences that it never saw: neighbours, and two from different texts. This BERT "
         f"finds the neighbours likelier in {number(100 * test['single_sentences'], 1)}% ± "
         f"{number(100 * test['standard_error'], 1)}% (measured on {test['single_pairs']:,} pairs); a coin would in "
-        f"50%. Of {test['pairs']:,} pairs of longer texts it tells in {number(100 * test['next_sentence'], 1)}% "
+        f"50%. Trained twice more, from other random numbers, it does so in {again('single_sentences')}. Of "
+        f"{test['pairs']:,} pairs of longer texts it tells in {number(100 * test['next_sentence'], 1)}% "
         "whether B follows A; always the more frequent answer would be right in "
         f"{number(100 * test['always_the_same'], 1)}%."
     )

@@ -42,7 +42,7 @@ def test_three_that_differ_in_their_seed_are_measured_alike_and_kept(
     monkeypatch.setattr(seeds, "MODELS", models)
     monkeypatch.setattr(sys, "argv", ["x", str(runs), "--test", str(test)])
     assert seeds.main() == 0
-    found = json.loads((models / "bert-mini" / seeds.SEEDS).read_text())
+    found = json.loads((models / "bert-mini" / seeds.FILE).read_text())
     assert found == json.loads(capsys.readouterr().out)
     documents = read_corpus([test], tokenizer)
     for n, (folder, one) in enumerate(zip(folders, found["models"], strict=True)):

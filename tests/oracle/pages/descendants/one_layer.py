@@ -148,7 +148,7 @@ def count(page: Page) -> Statements:
     rows += [(title, millions(parts, 2), "–", "–", right) for title, parts, right in own]
     yield claims.table(("", "counted, millions", "in the paper", "its score", "blanks right, in %"), *rows)
     apart = number(100 * abs(p - q), 1), number(abs(p - q) / math.sqrt(errors[0] ** 2 + errors[1] ** 2), 1)
-    yield from prose("counted is all that", *apart)
+    yield from prose("counted is all that", *apart, bert.again("accuracy"))
 
 
 def moved(page: Page) -> Statements:

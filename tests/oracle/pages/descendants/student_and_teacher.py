@@ -156,6 +156,7 @@ def do(page: Page) -> Statements:
         with_error(more, 100, 1),
         "hardly" if abs(more["mean"]) > 2 * more["standard_error"] else "perhaps",
         with_error(taught["more_kl_than_the_other"], 1, 4),
+        bert.again("accuracy"),
         PASSES,
         taught["pieces"],
     )

@@ -171,7 +171,8 @@ def do(page: Page) -> Statements:
         for name in ("single_sentences", "standard_error", "next_sentence", "always_the_same")
     )
     n_single, n_long = (f"{test[name]:,}" for name in ("single_pairs", "pairs"))
-    yield from prose("take two pairs of", area, error, n_single, n_long, long, same)
+    again = bert.again("single_sentences")
+    yield from prose("take two pairs of", area, error, n_single, again, n_long, long, same)
 
 
 def predict(page: Page) -> Statements:

@@ -37,6 +37,14 @@ SIGNS = {8000 + n: f"<{letter}>" for n, letter in enumerate("XYZWVUTSRQPONMLK")}
 MOST = 99  # pieces of a text that BERT reads here: [CLS] and the last [SEP] stand around them
 
 Ids = tuple[int, ...]
+
+
+def again(measured: str) -> str:
+    """Of two that were trained alike from other random numbers, in percent."""
+    _, one, other = (100 * trained[measured] for trained in shipped.metrics(BERT, "seeds.json")["models"])
+    return f"{one:.1f}% and {other:.1f}%"
+
+
 # What is kept of a pass: the lessons show no more, and hundreds of passes stay in memory.
 RECORDS = {"tokens", "segments", "with_segments", "positions", "sum", "output", "weights", "normed", "logits"} | {
     "pre_activation",
