@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.whole.test_imports import home, python_files
+
 ROOT = Path(__file__).parents[2]
 TOLD = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -229,8 +231,7 @@ def test_every_address_that_is_named_is_served() -> None:
 
 
 def test_the_readme_names_every_setting_and_no_other() -> None:
-    here = {"tests", "benchmarks", ".venv"}
-    code = [path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in here]
+    code = [path for path in python_files() if home(path) not in ("tests", "benchmarks")]
     used = {name for path in code for name in re.findall(r'"(WALKTHROUGH_[A-Z]+)"', path.read_text(encoding="utf-8"))}
     assert (
         set(re.findall(r"^\| `(WALKTHROUGH_[A-Z]+)`", (ROOT / README).read_text(encoding="utf-8"), re.MULTILINE))

@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from benchmarks.first_paint import WATCH
-from tests.browser.kit import settled
+from tests.browser.kit import becomes, settled
 
 pytestmark = pytest.mark.browser
 
@@ -49,6 +49,23 @@ def test_a_click_on_a_link_just_before_the_picture_is_told_of_leads_there(page: 
         expect(page).to_have_url(re.compile("how-it-learned"))
         settled(page)
         expect(page.get_by_role("heading", level=1, name="How it learned")).to_be_visible(timeout=5000)
+
+
+def test_code_that_comes_after_the_click_does_not_call_back_who_has_left(page: Page, url: str) -> None:
+    held: list[Route] = []
+    page.route("**/*.painted/*.js", lambda route: held.append(route))
+    page.add_init_script(f"({REST})()")
+    page.goto(url)
+    expect(page.locator(".st-key-stage canvas").first).to_be_visible()
+    becomes(lambda: len(held), 1)
+    # The click is seen, but leads nowhere: what comes late would be told at once.
+    stop = "(event) => (event.preventDefault(), event.stopImmediatePropagation())"
+    page.evaluate(f"() => addEventListener('click', {stop}, true)")
+    page.locator(".st-key-home_learn a").evaluate("link => link.click()")
+    with page.expect_response("**/*.painted/*.js"):
+        held[0].continue_()
+    page.wait_for_timeout(500)
+    assert page.evaluate("() => globalThis.toldAt ?? null") is None
 
 
 UNLIKE = "?sentence=" + "+".join(["a dog sees a cat and"] * 4).replace(" ", "+")  # a notice says that it is long

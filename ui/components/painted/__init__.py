@@ -6,7 +6,7 @@ import streamlit as st
 
 from ui.components.shared.wire import component
 
-_painted = component("painted", js=("painted/painted.js",))
+_painted = component("painted", js=("shared/shared.js", "painted/painted.js"))
 STEP = 0.1  # seconds
 
 

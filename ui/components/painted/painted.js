@@ -1,17 +1,9 @@
-// Tells the page once its first picture is painted, so that the rest of the page may come.
+// Tells the page once its first picture is painted, so that the rest of the page may come. Its place in the component is
+// behind shared.js.
 
 const LOOK_MS = 30;
+const leaving = () => history.pushState.leaving;
 const told = new WeakSet(); // Streamlit calls this again when the theme changes
-let left = false; // for another page: what is told afterwards would come from this one, and call it back
-
-addEventListener("popstate", () => (left = true));
-addEventListener("click", leave, true);
-
-function leave(event) {
-  const link = event.composedPath().find((node) => node.href);
-  if (link && link.target !== "_blank" && !event.ctrlKey && !event.metaKey && !event.shiftKey) left = true;
-}
-
 /** Whether a picture of ours stands there with its content, or a sentence that says why none does. */
 function stands() {
   const isolated = "[data-testid=stBidiComponentIsolated]";
@@ -24,9 +16,9 @@ export default function ({ parentElement, setTriggerValue }) {
   if (told.has(parentElement)) return;
   told.add(parentElement);
   const look = setInterval(() => {
-    if (!left && !stands()) return;
+    if (!leaving() && !stands()) return;
     clearInterval(look);
-    const tell = () => setTimeout(() => left || setTriggerValue("painted", true));
+    const tell = () => setTimeout(() => leaving() || setTriggerValue("painted", true));
     if (document.hidden) tell(); // a tab in the background paints nothing
     else requestAnimationFrame(tell);
   }, LOOK_MS);

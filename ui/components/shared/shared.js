@@ -105,3 +105,19 @@ function tidyHistory() {
   history.pushState.tidy = true;
 }
 tidyHistory();
+
+/**
+ * Notes when someone leaves for another page: what this page tells the server from then on would call them back. The
+ * code of whatever tells may come after the click, so the first component that is there listens for all.
+ */
+function noteLeaving() {
+  if (history.pushState.noted) return;
+  history.pushState.noted = true;
+  addEventListener("popstate", () => (history.pushState.leaving = true));
+  const follow = (event) => {
+    const link = event.composedPath().find((node) => node.href);
+    if (link && link.target !== "_blank" && !event.ctrlKey && !event.metaKey && !event.shiftKey) history.pushState.leaving = true;
+  };
+  addEventListener("click", follow, true);
+}
+noteLeaving();
