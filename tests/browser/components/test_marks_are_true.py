@@ -29,10 +29,10 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(lesson: Ca
     for node in third.all():  # all are drawn with the first
         node.click()
         expect(node).to_have_attribute("aria-pressed", "true")
+        expect(tree.locator(".node.on")).to_have_count(3)  # drawn anew, once the server has heard of the click
         way = tree.locator(".node.on").evaluate_all(
             "nodes => nodes.map((node) => [parseFloat(node.style.left), parseFloat(node.style.top)])"
         )
-        assert len(way) == 3
         lines = [line.get_attribute("d") or "" for line in tree.locator("path.on").all()]
         ends = [[float(n) for n in re.findall(r"[\d.]+", line)] for line in lines]
         middle = 1.1  # of a node's height, in rem
