@@ -13,8 +13,7 @@ def trained_again(measured: str) -> tuple[float, float]:
     Raises: CheckpointError, naming the file and the repair
     """
     try:
-        _, *others = (float(one[measured]) for one in published(BASE, FILE)["models"])
-        first, second = others
+        _, first, second = (float(one[measured]) for one in published(BASE, FILE)["models"])
     except (ValueError, KeyError, TypeError) as error:
         raise broken(MODELS / BASE / FILE, error) from error
     return first, second

@@ -4,6 +4,7 @@
 const LOOK_MS = 30;
 const leaving = () => history.pushState.leaving;
 const told = new WeakSet(); // Streamlit calls this again when the theme changes
+
 /** Whether a picture of ours stands there with its content, or a sentence that says why none does. */
 function stands() {
   const isolated = "[data-testid=stBidiComponentIsolated]";
