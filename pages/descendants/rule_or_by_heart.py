@@ -142,7 +142,7 @@ def written(found: Answer) -> Row:
     begins = next((n for n, (said, right, _) in enumerate(pairs) if said or right), len(pairs) - 1)
     return Row(
         [
-            Card(SIGNS[said], "written" if said == right else "unseen", number(p, 2), p)
+            Card(SIGNS[said], "written" if said == right else "unseen", chance(p, 2), p)
             for said, right, p in pairs[begins:]
         ],
         f"{found.a} + {found.b} =",

@@ -25,7 +25,7 @@ from ui.components.scene import scene as draw_scene
 from ui.components.scene.emoji import Field, Find, Finds
 from ui.controls.address import read_count, write_count
 from ui.controls.control import Choice
-from ui.text import in_markdown, number, piece
+from ui.text import chance, in_markdown, number, piece
 from ui.views.charts.tables import table
 
 TRIAL = Choice("Try", "try", ("Rows and columns", "A picture’s words", "Your own classes", "How often it is right"))
@@ -101,10 +101,10 @@ def _compared(
     def frame(stop: str, cold: float) -> Frame:
         shares = shared_out(cosines, cold).tolist()
         bars = [
-            Find(name, share, number(share, 2), f"cosine {number(cosine, 2)}", strong=strong)
+            Find(name, share, chance(share, 2), f"cosine {number(cosine, 2)}", strong=strong)
             for (name, cosine, strong), share in zip(finds, shares, strict=True)
         ]
-        return Frame(stop, says(number(max(shares), 2)), [[Finds(bars, *panel, str(n))]])
+        return Frame(stop, says(chance(max(shares), 2)), [[Finds(bars, *panel, str(n))]])
 
     _along_temperatures(caption, [n], frame)
 

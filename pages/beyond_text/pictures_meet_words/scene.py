@@ -22,7 +22,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components.scene import Frame, Scene
 from ui.components.scene.emoji import Field, Find, Finds
-from ui.text import in_markdown, number
+from ui.text import chance, in_markdown, number
 
 KEY, FIRST = "words", "a fast red car"
 MOST_CHARACTERS, MOST_SHOWN = 20_000, 40
@@ -150,14 +150,14 @@ def scene_frame(stop: str, cold: float) -> Frame:
         "framed: what belongs together; in your row the nearest of all",
     )
     bars = [
-        Find(emoji()[n].name, float(share), number(float(share), 2), note_of(n, float(cosine)), str(n), at == 0)
+        Find(emoji()[n].name, float(share), chance(float(share), 2), note_of(n, float(cosine)), str(n), at == 0)
         for at, (n, cosine, share) in enumerate(
             zip(near.which, near.cosines, shared_out(near.cosines, cold), strict=True)
         )
     ]
     says = (
-        f"Your words give “{emoji()[pictures[0]].name}” **{number(float(shares[0, 0]), 2)}** of these six, and "
-        f"**{bars[0].text}** of the five nearest. The other texts give their own pictures **{number(others, 2)}** on "
+        f"Your words give “{emoji()[pictures[0]].name}” **{chance(float(shares[0, 0]), 2)}** of these six, and "
+        f"**{bars[0].text}** of the five nearest. The other texts give their own pictures **{chance(others, 2)}** on "
         "average. By chance it would be 0.17."
     )
     return Frame(stop, says, [[field, Finds(bars, "Nearest to your words", "softmax over these five")]])

@@ -9,7 +9,7 @@ import numpy as np
 from tests.oracle.language import claims
 from tests.oracle.language import scene as screen
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import number
+from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import (
     Choice,
     Shown,
@@ -130,7 +130,7 @@ def field(texts: Sequence[str], pictures: Sequence[int], shares: np.ndarray, **w
 
 def finds(many: Sequence[tuple[str, float, str, str, bool]], of: str = "", **words: str) -> dict[str, Any]:
     """many: name, share, note, picture and whether it is spoken of"""
-    told = [[visible(name), near(p), number(p, 2), note, picture, strong] for name, p, note, picture, strong in many]
+    told = [[visible(name), near(p), chance(p, 2), note, picture, strong] for name, p, note, picture, strong in many]
     return {"kind": "finds", "of": of, "finds": told} | words
 
 
@@ -151,7 +151,7 @@ def scene(page: Page) -> Statements:
 def scene_frame(page: Page, stop: str, cold: float) -> dict[str, Any]:
     texts, pictures, cosines = batch(page)
     shares, (which, near_by) = over(cosines, cold), found(page)
-    mine, others = number(shares[0, 0], 2), number(np.mean([shares[n, n] for n in range(1, 6)]), 2)
+    mine, others = chance(shares[0, 0], 2), chance(float(np.mean([shares[n, n] for n in range(1, 6)])), 2)
     rows = [
         (
             clip.emoji()[n].name,
@@ -164,7 +164,7 @@ def scene_frame(page: Page, stop: str, cold: float) -> dict[str, Any]:
     ]
     return screen.frame(
         stop,
-        prose.line("your words give", clip.emoji()[pictures[0]].name, mine, number(over(near_by, cold)[0], 2), others),
+        prose.line("your words give", clip.emoji()[pictures[0]].name, mine, chance(over(near_by, cold)[0], 2), others),
         [
             field(texts, pictures, shares, **prose.words("softmax over each row")),
             finds(rows, **prose.words("nearest to your words")),
@@ -244,7 +244,7 @@ def compared(
             (name, p, prose.line("seen", number(cosine, 2)), "", strong)
             for (name, cosine, strong), p in zip(rows, shares, strict=True)
         ]
-        return screen.frame(stop, says(number(shares.max(), 2)), [finds(told, str(n), **prose.words(panel))])
+        return screen.frame(stop, says(chance(shares.max(), 2)), [finds(told, str(n), **prose.words(panel))])
 
     yield from tried(page, caption, [n], frame)
 

@@ -103,7 +103,7 @@ def cards(size: int, a: int, b: int) -> list[list[Any]]:
         screen.card(
             said[n],
             "written" if said[n] == right[n] else "unseen",
-            number(found.chances[4 - n], 2),
+            chance(found.chances[4 - n], 2),
             found.chances[4 - n],
         )
         for n in range(begins, 5)
