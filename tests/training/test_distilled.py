@@ -65,6 +65,7 @@ def run(monkeypatch: pytest.MonkeyPatch, project: Project, *more: object) -> int
     return command.main()
 
 
+@pytest.mark.slow  # trains
 def test_all_stages_one_after_the_other(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     losses = itertools.count(1.0)  # the last weights are kept all the same
     monkeypatch.setattr(resumable_run, "validation_loss", lambda *_: next(losses))

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from model.parts.layers import DecoderLayer
 from tests.lesson_cost import cost
 from tests.oracle.shown.course import COURSE
@@ -71,6 +73,7 @@ def test_a_decoder_layer_takes_four_arguments_beside_the_tap() -> None:
     assert list(inspect.signature(DecoderLayer.forward).parameters) == ["self", "x", "mask", "memory", "cache", "tap"]
 
 
+@pytest.mark.slow  # reads every file of the project
 def test_what_a_lesson_costs_is_told_as_it_is() -> None:
     slugs = [place.slug for place in COURSE]
     mean = sum(cost(slug, slugs)["all told"] for slug in slugs) / len(slugs)

@@ -98,6 +98,7 @@ sys.exit(", ".join(read) or 0)
 """
 
 
+@pytest.mark.slow  # starts Python and torch
 def test_no_lesson_reads_a_file_of_a_model_before_it_is_opened() -> None:
     """Else a file that is missing would keep the whole app from starting, not its own lesson alone."""
     done = subprocess.run([sys.executable, "-c", READING], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -61,6 +61,7 @@ def test_build_knows_the_choices_and_no_others() -> None:
     assert [tuple(table) for table in tables] == list(CHOICES.values())
 
 
+@pytest.mark.slow  # hundreds of models
 def test_every_combination_runs_with_a_cache_as_without_and_taps_what_it_tells() -> None:
     src_ids, tgt_ids, rows = random_ids(3, 5), random_ids(3, 4), torch.tensor([2, 0])
     for parts in COMBINATIONS:

@@ -34,6 +34,7 @@ def test_what_cannot_be_learned_is_told_in_one_sentence(pairs: list[tuple[str, s
     assert str(error.value) == says
 
 
+@pytest.mark.slow  # trains
 def test_it_learns_and_tells_the_loss_and_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(teaching, "STEPS", 12)
     *_, again = Teaching("translator", (APPLE,), ()).reports(lambda step: False)
