@@ -157,7 +157,7 @@ def scene_frame(stop: str, cold: float) -> Frame:
     ]
     says = (
         f"Your words give “{emoji()[pictures[0]].name}” **{chance(float(shares[0, 0]), 2)}** of these six, and "
-        f"**{bars[0].text}** of the five nearest. The other texts give their own pictures **{chance(others, 2)}** on "
+        f"**{bars[0].text}** of the five nearest. The other texts give their own pictures **{number(others, 2)}** on "
         "average. By chance it would be 0.17."
     )
     return Frame(stop, says, [[field, Finds(bars, "Nearest to your words", "softmax over these five")]])

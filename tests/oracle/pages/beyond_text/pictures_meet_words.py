@@ -151,7 +151,7 @@ def scene(page: Page) -> Statements:
 def scene_frame(page: Page, stop: str, cold: float) -> dict[str, Any]:
     texts, pictures, cosines = batch(page)
     shares, (which, near_by) = over(cosines, cold), found(page)
-    mine, others = chance(shares[0, 0], 2), chance(float(np.mean([shares[n, n] for n in range(1, 6)])), 2)
+    mine, others = chance(shares[0, 0], 2), number(np.mean([shares[n, n] for n in range(1, 6)]), 2)
     rows = [
         (
             clip.emoji()[n].name,
