@@ -147,7 +147,7 @@ def scene_frame(stop: str, cold: float) -> Frame:
         [str(n) for n in pictures],
         shares,
         "Softmax over each row: each text asks all six pictures",
-        "framed: what belongs together; in your row the nearest of all",
+        "framed: its own picture; in your row the nearest",
     )
     bars = [
         Find(emoji()[n].name, float(share), chance(float(share), 2), note_of(n, float(cosine)), str(n), at == 0)
