@@ -46,10 +46,12 @@ def gone(name: str, n_patches: int) -> frozenset[int]:
 
 def taken_out(name: str, numbers: Array) -> Callable[[tuple[int, int]], None]:
     """What a click on a patch does: it takes the patch out, or puts it back. numbers: of the patches where they lie"""
+    out = {*gone(name, numbers.size)}  # as drawn: the address that comes with a click may not know of the click before
 
     def toggle(cell: tuple[int, int]) -> None:
-        if left := gone(name, numbers.size) ^ {int(numbers[cell])}:
-            st.query_params[name] = ".".join(map(str, sorted(left)))
+        out.symmetric_difference_update([int(numbers[cell])])
+        if out:
+            st.query_params[name] = ".".join(map(str, sorted(out)))
         else:
             st.query_params.pop(name, None)
 

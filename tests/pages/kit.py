@@ -143,12 +143,14 @@ def run_here(training: LiveTraining[Any]) -> Iterator[float]:
     training._take(DONE)
 
 
-def choose_in(app: AppTest, element: Any, row: int, column: int) -> AppTest:
-    """A click on a cell of one of the project's components (AppTest knows none of them), as the browser reports it."""
+def choose_in(app: AppTest, element: Any, row: int, column: int, number: int = 0, *earlier: object) -> AppTest:
+    """A click on a cell of one of the project's components (AppTest knows none of them), as the browser reports it:
+    with its number, by default the next, and clicks before it that may have been missed."""
     states = app._tree.get_widget_states()
+    number = number or 1 + received(element.proto)["seen"]
     click = states.widgets.add()
     click.id = _make_trigger_id(element.proto.id, "events")
-    click.json_trigger_value = json.dumps([{"event": "select", "value": [row, column, 1]}])
+    click.json_trigger_value = json.dumps([{"event": "select", "value": [row, column, number, *earlier]}])
     app._run(states)
     assert_sound(app)
     return app

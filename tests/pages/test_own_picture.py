@@ -6,7 +6,7 @@ import pytest
 from experiments.pictures.writing import in_patches
 from pages import course  # noqa: F401 - fills the course
 from pages.own_picture import DRAWN
-from tests.pages.kit import opened
+from tests.pages.kit import choose_in, component, opened
 from ui import engine
 from ui.course.lesson import COURSE
 
@@ -38,3 +38,18 @@ def test_no_result_that_is_kept_goes_by_a_drawing(slug: str, trial: str, monkeyp
     assert not [key for key in keys if repr(patches)[1:-1] in key or repr(drawn.tobytes())[2:40] in key]
     if slug == "pictures-from-text":  # where there are keys to look at
         assert keys
+
+
+def test_clicks_that_were_missed_count_once_and_nonsense_among_them_does_not() -> None:
+    app = opened("a-picture-as-words")
+
+    def click(*sent: object) -> tuple[str, int]:
+        (patches,) = (e for e in app.get("bidi_component") if e.key == "hide_patches")
+        choose_in(app, patches, *sent)  # type: ignore[arg-type]
+        return "".join(app.query_params["hide"]), component(app, "hide_patches")["seen"]
+
+    assert click(0, 0, 1) == ("1", 1)
+    assert click(0, 2, 3, [0, 0, 1], [0, 1, 2]) == ("1.2.3", 3)  # the first was heard
+    assert click(0, 3, 5, "x", [9, 9, 4], [0, 0, "5"], [0, 0], None) == ("1.2.3.4", 5)
+    assert click(0, 3, 6, [0, 1, 2], [0, 2, 3], [0, 3, 5]) == ("1.2.3", 6)
+    assert click(1, 3, 208, *[[1, 0, 7 + n] for n in range(201)]) == ("1.2.3.8", 208)  # the last 100 of 201, and itself

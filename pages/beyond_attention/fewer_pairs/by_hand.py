@@ -1,6 +1,7 @@
 """Pairs painted by hand: a click on a cell hides its pair, or brings it back."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -30,9 +31,16 @@ def bit(row: int, column: int) -> int:
     return 1 << SIDE * row + column
 
 
-def turn(cell: tuple[int, int]) -> None:
-    if READER.value() == TRANSLATOR or cell[1] <= cell[0]:  # what lies in the future stays hidden
-        paint(painted() ^ bit(*cell))
+def turning(cells: int) -> Callable[[tuple[int, int]], None]:
+    """What a click does to these, as drawn: the address that comes with it may not know of the click before."""
+
+    def turn(cell: tuple[int, int]) -> None:
+        nonlocal cells
+        if READER.value() == TRANSLATOR or cell[1] <= cell[0]:  # what lies in the future stays hidden
+            cells ^= bit(*cell)
+            paint(cells)
+
+    return turn
 
 
 def by_hand(trace: Trace, pattern: Trace) -> None:
@@ -58,7 +66,7 @@ def by_hand(trace: Trace, pattern: Trace) -> None:
         Caption("Last layer, mean of its heads", "A row asks, a column answers; hatched: hidden.", "pairs by hand"),
         key="do_by_hand",
         hidden=hidden[:n, :n],
-        on_select=turn,
+        on_select=turning(cells),
     )
     st.markdown(cost(trace, reading))
     if alone := [bold(texts[row]) for row in np.flatnonzero(hidden.all(-1))]:

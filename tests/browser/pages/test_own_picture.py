@@ -96,8 +96,8 @@ def test_a_patch_is_hidden_by_a_click_and_shown_by_another(page: Page, url: str)
     cells.nth(6).click()
     expect(page.get_by_text("Hidden: 6, 7. It reads 7,")).to_be_visible()
     assert "hide=6.7" in page.url
-    for n in (7, 6):
-        cells.nth(n).click()
+    # Faster than the server answers: Streamlit tells it of the last click alone, with the address from before both.
+    cells.nth(7).evaluate("(cell, other) => [cell, other].forEach((one) => one.click())", cells.nth(6).element_handle())
     expect(page.get_by_text("Nothing is hidden. It reads 4,")).to_be_visible()
 
 

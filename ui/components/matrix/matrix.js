@@ -28,6 +28,7 @@ class MatrixView {
     host.append(this.root);
 
     this.selection = new Selection();
+    this.unheard = []; // choices that Python has not told it has seen
     this.hover = null;
     this.room = 0;
     this.listen();
@@ -115,7 +116,10 @@ class MatrixView {
   }
 
   choose(cell) {
-    this.send(this.selection.choose(cell));
+    // Of choices that come faster than it answers, Python hears the last alone; a cell may be a switch, so each counts.
+    const choice = this.selection.choose(cell);
+    this.send([...choice, ...this.unheard]);
+    this.unheard.push(choice);
     this.revealed = [cell, this.size[1] * this.sizes.cell, this.room - this.sizes.rowWidth].join(); // it is in sight
     this.table.mark(cell);
     this.table.rove(cell);
@@ -148,6 +152,7 @@ class MatrixView {
     this.maskedKey.hidden = !this.hidden?.some(Boolean);
 
     this.selection.adopt(data.selected, data.seen);
+    this.unheard = this.unheard.filter(([, , number]) => number > data.seen);
     if (fresh || !this.room) this.room = this.root.clientWidth || 600;
     this.draw();
   }

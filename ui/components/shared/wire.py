@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from serving.streamlit_private import ComponentConfig, ComponentManifest, exists, get_bidi_component_manager
 
 Cell = tuple[int, int]
+MOST_MISSED = 100  # choices that are taken from a browser at once, beside the last
 
 OURS = "transformer_walkthrough"
 _HERE = Path(__file__).parent.parent
@@ -149,35 +150,42 @@ def mount(
 ) -> Cell | None:
     """Draw a component and say which cell the learner chose to start this run, if that is how it started.
 
-    The browser sends each choice as (row, column, number of the choice). A choice is known before the component is
-    drawn, so it is drawn selected at once: no older selection flashes up while Python catches up. The number goes back
-    as `seen`, by which the browser tells a selection that knows its last click from one that does not.
+    The browser sends each choice as (row, column, number of the choice), and behind it those before it that Python may
+    have missed. A choice is known before the component is drawn, so it is drawn selected at once: no older selection
+    flashes up while Python catches up. The number goes back as `seen`, by which the browser tells a selection that
+    knows its last click from one that does not.
 
     Args:    data(choice) → what the browser gets, with the choice of this run in place of the page's selection;
-             valid(row, column) → whether there is such a cell; on_select, called before the script runs
+             valid(row, column) → whether there is such a cell; on_select, called with each before the script runs
     Returns: the cell chosen, once, in the run the choice started; else None
     """
 
-    def run_callback() -> None:
-        event = _event(key)
-        if on_select and event and valid(*event[0]):
-            on_select(event[0])
-
-    event = _event(key)
-    chosen = event[0] if event and valid(*event[0]) else None
     slot = f"ui.components.seen.{key}"
-    if event:
-        st.session_state[slot] = event[1]
+
+    def run_callback() -> None:
+        for cell, number in _choices(key):
+            if number > st.session_state.get(slot, 0):  # each counts once, however often it is told
+                st.session_state[slot] = number
+                if on_select and valid(*cell):
+                    on_select(cell)
+
+    chosen = next((cell for cell, _ in reversed(_choices(key)) if valid(*cell)), None)
     payload = data(chosen) | {"seen": st.session_state.get(slot, 0)}
     component(key=key, data=payload, on_select_change=run_callback)
     return chosen
 
 
-def _event(key: str) -> tuple[Cell, int] | None:
-    """The choice that started this run, or None. What the browser sends is checked, not believed."""
+def _choices(key: str) -> list[tuple[Cell, int]]:
+    """Those that started this run, in the order of their numbers. What the browser sends is checked, not believed."""
     state = st.session_state.get(key)
-    sent = state.get("select") if isinstance(state, dict) else None
-    match sent:
-        case [int(row), int(column), int(number)]:
-            return (row, column), number
-    return None
+    match state.get("select") if isinstance(state, dict) else None:
+        case [row, column, number, *earlier]:
+            sent = [*earlier[-MOST_MISSED:], [row, column, number]]
+        case _:
+            sent = []
+    found = []
+    for one in sent:
+        match one:
+            case [int(row), int(column), int(number)]:
+                found.append(((row, column), number))
+    return found
