@@ -224,8 +224,8 @@ def worked_group(weights: np.ndarray, row: Group, column: Group) -> WorkedStep:
         rf"\frac{{{sums}}}{{{len(block)}}} = {tex(result)}" if len(block) > 1 else rf"{sums[1:-1]} = {tex(result)}"
     )
     return WorkedStep(
-        f"Weights to the {len(column.pieces)} piece(s) of the column's word are added; the {len(row.pieces)} "
-        "piece(s) of the row's word are averaged.",
+        f"Weights to the pieces of the column's word ({len(column.pieces)}) are added; the pieces of the row's word "
+        f"({len(row.pieces)}) are averaged.",
         formula,
         result,
     )

@@ -17,7 +17,7 @@ CARD = Path(__file__).parent.parent / "assets" / "models" / "translator"
 st.title("About the model", anchor=False)
 config = engine.model().config
 st.markdown(
-    "Most numbers in the lessons come from one small Transformer, computed while you watch. It is an encoder-decoder "
+    "Many numbers in the lessons come from one small Transformer, computed while you watch. It is an encoder-decoder "
     "as in *Attention Is All You Need* (Vaswani et al. 2017): layers normalised after each residual sum, ReLU, "
     "sinusoidal positions, embeddings times √d_model, and an output that shares its matrix with the embeddings. Some "
     "lessons have small models of their own, which are named at their top. *Before attention* has three readers, which "

@@ -247,7 +247,7 @@ def tiles(trace: Trace) -> None:
     bars([token.text for token in trace.src[:READABLE]], shares[:READABLE].tolist(), "Share of each piece so far")
     table(("tile", "its scores", "m", "e^(m before − m)", "ℓ", "first number of o", "furthest from softmax's"), lines)
     st.caption(
-        f"{n} of {len(states)} tiles are read; a bar is a piece's share so far, e^(score − m)/ℓ. When a larger score "
+        f"Tiles read: {n} of {len(states)}. A bar is a piece's share so far, e^(score − m)/ℓ. When a larger score "
         "comes, what was kept shrinks by e^(m before − m). "
         "After the last tile o is what softmax over the whole row gives, but for rounding. So the square of all scores "
         "is never held: that saves memory, and the time to write and read it, not multiplications."

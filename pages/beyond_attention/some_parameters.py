@@ -83,7 +83,7 @@ def scene_frame(trace: Trace, name: str, path: str) -> Frame:
     ]
     dashed = "" if name == "not balanced" else "dashed: not balanced"
     answer = (
-        f"**{counts[busiest]}** of {shown} pieces ask expert {busiest + 1}. On test sentences it does "
+        f"Expert {busiest + 1} is asked by **{counts[busiest]}** of {shown} pieces. On test sentences it does "
         f"**{work[busiest]:.0%}** of the work, {number(work[busiest] * n_experts, 1)} times its even share."
     )
     return Frame(
@@ -136,7 +136,7 @@ def work(trace: Trace) -> None:
         ("", *LAYERS),
         [(name, *(number(one.layers[path].busiest, 2) for path in LAYERS.values())) for name, one in found.items()],
     )
-    st.markdown("**What does it store, what works for a piece, and what is its loss?** The lower, the better.")
+    st.markdown("**What does it store, what works for a piece, and what is its loss?** A lower loss is better.")
     table(
         ("", "parameters stored", "at work for a piece", "loss"),
         [(name, *(f"{n:,}" for n in counted(name)), number(loss(name), 3)) for name in ("plain", *TRAINED)],

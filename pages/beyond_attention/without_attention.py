@@ -152,11 +152,14 @@ def idea(trace: Trace) -> None:
         "Attention keeps every key and value. A **state-space layer** keeps a *state* h alone. A place has a few "
         "numbers x, its *channels*; for each, the state has a few numbers of its own. Each place lets them decay a "
         "little, and then joins. In a **time-invariant** layer all places do so alike. In **Mamba**'s *selective* "
-        "layer each place chooses its step Δ. With Δ near 0 the state stays as it was. With a large Δ old things "
-        "fade, and the place itself comes in."
+        "layer each place chooses its step Δ, and B and C with it. With Δ near 0 the state stays as it was. With a "
+        "large Δ old things fade, and the place itself comes in."
     )
     st.latex(r"h_t=e^{\Delta_t A}\,h_{t-1}+\Delta_t B_t\,x_t,\qquad y_t=C_t\cdot h_t+D\,x_t")
-    st.caption("A is negative. B says how a place joins the state, C what it reads of it, D what passes by it.")
+    st.caption(
+        "A is negative. (In the time-invariant layer it is complex, so that what is kept swings as it fades.) B says "
+        "how a place joins the state, C what it reads of it, D what passes by it."
+    )
 
 
 def see(trace: Trace) -> Shown:

@@ -64,8 +64,8 @@ def ways(trace: Trace) -> tuple[Way, ...]:
         alike("patches", "drawing", patches, f"With {CLASS}, your drawing is **{patches}** columns."),
         Way(
             "windows", "drawing", SWIN.n_patches, SWIN.n_patches * in_window,
-            f"In patches of {SWIN.patch} × {SWIN.patch}, your drawing is **{SWIN.n_patches}**. Each looks at the "
-            f"{in_window} of its window: **{SWIN.n_patches * in_window:,}** pairs, not {SWIN.n_patches**2:,}.",
+            f"In patches of {SWIN.patch} × {SWIN.patch}, your drawing is **{SWIN.n_patches}** columns. Each looks at "
+            f"the {in_window} of its window: **{SWIN.n_patches * in_window:,}** pairs, not {SWIN.n_patches**2:,}.",
         ),
         alike("sound patches", "sound", sounds, f"With two learned rows, the sound is **{sounds}** columns."),
         alike("pixels", "drawing", pixels, f"Pixel by pixel, your drawing is **{pixels}** columns."),
@@ -179,13 +179,13 @@ def do(trace: Trace) -> None:
 
 
 def who() -> None:
-    st.markdown("**Who reads what?** A choice of models, with the paper that made it known.")
+    st.markdown("**Who reads what?** A choice of models, each with its paper; for words, that of the pieces.")
     table(
         ("token", "read by", "why"),
         (
             (
                 "word piece",
-                "GPT (Sennrich et al. 2016), BERT (Schuster and Nakajima 2012)",
+                "GPT (pieces by Sennrich et al. 2016), BERT (pieces by Schuster and Nakajima 2012)",
                 "few columns, and rare words fall into known pieces",
             ),
             ("byte", "ByT5 (Xue et al. 2022)", "no list of pieces; any language; misspelt words harm it less"),
@@ -207,13 +207,13 @@ def finer() -> None:
     st.markdown("**What does a finer cut cost?** Choose a picture and a patch.")
     side, patch = SIDE.draw(), PATCH.draw()
     rows = []
-    for one in dict.fromkeys((28, patch, max(1, patch // 2))):
+    for one in dict.fromkeys((28, patch, *[patch // 2] * (patch % 2 == 0))):
         n = (side // one) ** 2
         rows.append((f"{one} × {one}", f"{n:,}", f"{n**2:,}", f"{3 * one**2:,}"))
     table(("patch", "columns", "pairs", "numbers in a patch, in colour"), rows)
     st.caption(
-        "Half the side: four times the columns, sixteen times the pairs. The numbers in a patch are what a column of a "
-        "few hundred numbers has to hold."
+        "Half the side of a patch: four times the columns, sixteen times the pairs. The numbers in a patch are what a "
+        "column of a few hundred numbers has to hold."
     )
 
 

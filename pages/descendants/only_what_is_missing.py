@@ -142,11 +142,11 @@ def idea(trace: Trace) -> None:
         st.markdown(
             f"It began as our BART: {loaded.config.n_layers} + {loaded.config.n_layers} layers, "
             f"{loaded.n_parameters:,} parameters. Its encoder and its table of pieces are BART’s, untouched. The "
-            f"decoder and {len(SENTINELS)} signs learned. From random weights, a smaller one learned in 8,000 steps "
-            "to write well-formed outputs. It wrote the kinds without the words, and had 19% of them right.\n\n"
-            f"It knows three prefixes: “{FILL}”, “{TAG}” and “{ANSWER}”. Half of its rows were texts of at most {TEXT} "
-            "pieces to fill, a quarter each of the two other tasks. In the paper the tasks come by their sizes, "
-            "positions are relative, and the largest T5 has 11 billion parameters."
+            f"decoder and {len(SENTINELS)} signs learned. From random weights, a smaller one learned in 8,000 steps to "
+            "write well-formed outputs. It wrote the kinds without the words, and had 19% of them right.\n\nIt knows "
+            f"three prefixes: “{FILL}”, “{TAG}” and “{ANSWER}”. Half of its rows were texts of at most {TEXT} pieces "
+            "to fill, a quarter each of the two other tasks. In the paper a task with more examples comes more often, "
+            "up to a limit, positions are relative, and the largest T5 has 11 billion parameters."
         )
 
 
@@ -290,9 +290,9 @@ def measured(trace: Trace) -> None:
     )
     with st.expander("What the paper found"):
         st.markdown(
-            "Raffel et al. 2020, Tables 5 and 7, GLUE after fine-tuning. To write the whole text, as BERT is taught: "
-            "83.0. To write only what is missing, single pieces drawn: 83.3, and training is cheaper, since targets "
-            "are shorter. Stretches of three pieces on average: 83.5."
+            "Raffel et al. 2020, Tables 5 and 7, GLUE after fine-tuning. To write the whole text, with pieces hidden "
+            "as for BERT: 83.0. To write only what is missing, single pieces drawn: 83.3, and training is cheaper, "
+            "since targets are shorter. Stretches of three pieces on average: 83.5."
         )
 
 

@@ -109,8 +109,8 @@ def idea(trace: Trace) -> None:
     st.latex(rf"(1-{SHARE:g})^k")
     st.markdown(
         "RoBERTa also drops the second task of BERT: to tell whether two texts are **neighbours**. Each training row "
-        "is then one running text. Its parts are those of BERT. It was trained longer, in larger batches, on ten "
-        "times the text."
+        "is then filled with sentences in their order, of one text or of several. Its parts are those of BERT. It was "
+        "trained longer, in larger batches, on ten times the text."
     )
 
 
@@ -216,7 +216,8 @@ def do(trace: Trace) -> None:
         st.markdown(
             "Liu et al. 2019, Table 1: a base-sized BERT with ten sets of blanks, and with new ones. SQuAD 2.0 (F1): "
             "78.3 and 78.7. MNLI: 84.3 and 84.0. SST-2: 92.5 and 92.9. Table 2: with pairs of texts and the "
-            "second task, SQuAD 1.1 (F1) 90.4 and MNLI 84.0; with texts of one document, without it: 90.6 and 84.7."
+            "second task, SQuAD 1.1 (F1) 90.4 and MNLI 84.0; without it, with texts of one document 90.6 and 84.7, "
+            "with those of several, as RoBERTa has them, 90.4 and 84.7."
         )
 
 

@@ -192,14 +192,16 @@ def do(trace: Trace) -> None:
         "**One digit more.** Each number gets a 1 before its three digits, if it has no fourth one yet. How sure a "
         "model is: the probability of its answer as a whole."
     )
-    near, far = answers(a, b), answers(longer(a), longer(b))
-    lines = []
+    sums = [*dict.fromkeys(((a, b), (longer(a), longer(b))))]
+    if len(sums) == 1:
+        st.caption("Both of your numbers have a fourth digit already.")
+    found, lines = [answers(*one) for one in sums], []
     for size in SIZES:
-        pair = near[size], far[size]
+        said = (one[size] for one in found)
         lines.append(
-            (f"{size:,}", *(text for one in pair for text in (f"{one.value}, {verdict(one)}", chance(one.sure))))
+            (f"{size:,}", *(text for one in said for text in (f"{one.value}, {verdict(one)}", chance(one.sure))))
         )
-    table(("learned from", f"{a} + {b}", "how sure", f"{longer(a)} + {longer(b)}", "how sure"), lines)
+    table(("learned from", *(name for x, y in sums for name in (f"{x} + {y}", "how sure"))), lines)
     as_measured()
 
 

@@ -88,7 +88,7 @@ def frame(text: Pieces, kind: str, noisy: Noisy, read: Trace) -> Frame:
         "rotate": "Nothing is gone. Where did it begin?",
     }
     bars = [Bar("torn", before, f"{before} of {n}"), Bar("restored", after, f"{after} of {n}", before, True)]
-    says = f"**{before}** of {n} pieces stand in your order when torn, **{after}** when restored. {signs[kind]}"
+    says = f"In your order: **{before}** of {n} pieces when torn, **{after}** when restored. {signs[kind]}"
     drawn = Bars(bars, "Pieces in your order; dashed: torn", limit=n)
     return Frame(kind, says + " It would write on." * (not read.finished), [[Cards(rows, links)], [drawn]])
 
@@ -169,8 +169,9 @@ def unseen(trace: Trace) -> None:
     )
     st.caption(
         f"BLEU counts the runs of one to four words that two texts share, from 0 to 100. Here: {test['texts']:,} "
-        f"texts, ± the standard error. A [MASK] counts as nothing. BLEU hardly sees order: rotated texts have {turned} "
-        f"when torn, so that {WISHED} more are out of reach. How much another training would differ was not measured."
+        "texts, ± the standard error. A [MASK] counts as nothing. BLEU sees the order of near words only: rotated "
+        f"texts have {turned} when torn, so that {WISHED} more are out of reach. How much another training would "
+        "differ was not measured."
     )
     with st.expander("What the paper found"):
         st.markdown(

@@ -151,7 +151,8 @@ def idea(trace: Trace) -> None:
     st.caption(
         "*B*: the blanks. *p*_G: the generator’s probability of the piece that stood there. *D*: what the "
         "discriminator gives piece t to be swapped; *r* is 1 if it was, else 0. λ weighs the second loss: 50 in the "
-        "paper. Each of the two learns from its own sum alone; no slope passes through the guesses."
+        "paper. Each of the two learns from its own sum alone, but for the table of embeddings: the paper’s two share "
+        "it. No slope passes through the guesses."
     )
     with st.expander("How the one here differs"):
         small, steps = family_model(GENERATOR), published(ELECTRA)["training"]["steps"]
@@ -208,7 +209,7 @@ def fooling(trace: Trace) -> None:
     p = suspicion(*(swapped(text, at, id) for id in offered))[:, at].tolist()
     st.markdown(
         f"**Which word fools it?** The generator’s {LISTED} likeliest words in the place of "
-        f"{bold(text.tokens[at].text)}. **{sum(one <= HALF for one in p)}** of them fool ELECTRA."
+        f"{bold(text.tokens[at].text)}. ELECTRA is fooled by **{sum(one <= HALF for one in p)}**."
     )
     lines = sorted(zip(p, offered, strict=True), key=lambda one: one[0])
     table(
@@ -299,6 +300,7 @@ def do(trace: Trace) -> None:
 def predict(trace: Trace) -> Sequence[Question]:
     text = whole(trace)
     n, at, share = len(text.ids), telling_piece(text), Masking().share
+    hidden = max(1, round(share * n))
     ids = [guesses(text, at)[rank - 1] for rank in (RANKS[0], RANKS[2], RANKS[-1])]
     p = suspicion(*(swapped(text, at, id) for id in ids))[:, at].tolist()
     least, told = p.index(min(p)), [*map(chance, p)]
@@ -307,9 +309,10 @@ def predict(trace: Trace) -> Sequence[Question]:
         Question(
             "teach",
             f"Your text has {n} pieces. {share:.0%} of them are hidden. How many count in ELECTRA’s loss?",
-            (f"{round(share * n)}: the hidden ones", f"{n}: all"),
+            (f"{hidden}: the hidden ones", f"{n}: all"),
             frozenset({1}),
-            f"It must say of every piece whether it was swapped. In BERT’s loss about {round(share * n)} count.",
+            "It must say of every piece whether it was swapped. In BERT’s loss only the hidden ones count, about "
+            f"{hidden}.",
             wrong={0: "So it is with BERT."},
         ),
         Question(

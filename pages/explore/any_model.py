@@ -130,7 +130,7 @@ def show_tokens(facts: ModelFacts, reading: Reading) -> None:
         + (" · …" if len(reading.tokens) > N_PIECES else "")
     )
     if reading.n_cut:
-        st.caption(f"The sentence is {reading.n_cut} pieces longer than the {facts.longest} that are read here.")
+        st.caption(f"Only the first {facts.longest} pieces are read here. Left out: {reading.n_cut}.")
 
 
 def show_predictions(facts: ModelFacts, reading: Reading) -> None:

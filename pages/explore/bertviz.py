@@ -107,7 +107,7 @@ def chosen_trace() -> Trace:
 
 st.title("BertViz", anchor=False)
 st.markdown(
-    "*BertViz* (Vig 2019) has drawn the pictures of attention that most people know. Here it draws where each piece of "
+    "*BertViz* (Vig 2019) is a well-known tool that draws attention. Here it draws where each piece of "
     "your sentence looks in this model: all heads of one layer at once, or all layers."
 )
 bench(chosen_trace())

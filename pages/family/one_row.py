@@ -154,10 +154,10 @@ def drawn(row: Ids) -> tuple[list[Card], list[int]]:
 
 def idea(trace: Trace) -> None:
     st.markdown(
-        "A GPT does one thing: it reads a row from left to right. How can it do a task with two texts, or with none to "
-        "write? The first GPT (Radford et al. 2018) put **the task into the row**: marks stand before, between and "
-        "behind the texts. The last mark comes after everything, so its state has seen everything. A small new layer, "
-        "the **head**, makes a score for each answer from that state alone:"
+        "A GPT does one thing: it reads a row from left to right. How can it do a task that has two texts, or one in "
+        "which it writes nothing? The first GPT (Radford et al. 2018) put **the task into the row**: marks stand "
+        "before, between and behind the texts. The last mark comes after everything, so its state has seen "
+        "everything. A small new layer, the **head**, makes a score for each answer from that state alone:"
     )
     st.latex(r"P(\text{answer})=\mathrm{softmax}(h_{\text{last}}W+b)")
     with st.expander("How it learned here"):
@@ -194,8 +194,9 @@ def reads_both(trace: Trace) -> None:
     table(("", *ways), lines)
     st.caption(
         "Whether two texts say the same must not depend on their order, so the scores of both orders are added. What "
-        "follows from A need not lead back to A. If the answer stays behind another A, it came from B alone. In the "
-        "pairs that this head learned from, some words of B give the answer away (Gururangan et al. 2018)."
+        "follows from A need not lead back to A. If the answer hardly changes behind another A, B alone may have "
+        "given it. In the pairs that this head learned from, some words of B give the answer away (Gururangan et al. "
+        "2018)."
     )
 
 
@@ -254,7 +255,7 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "long",
-            f"Your sentence has {n} pieces, and “{FIRST_B}” has {m}. How long is the row of the pair?",
+            f"Pieces read of your sentence: {n}. Of “{FIRST_B}”: {m}. How long is the row of the pair?",
             (str(n + m), str(n + m + 2), str(n + m + 3)),
             frozenset({2}),
             "A mark at the start, one between the texts, one at the end: three more.",

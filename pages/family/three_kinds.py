@@ -286,11 +286,11 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 
 WHOLE = Question(
     "whole",
-    "Which kind writes a text, piece by piece, while it sees the whole of another one?",
+    "Which kind reads one text with one stack, and writes another with a second one?",
     KINDS,
     frozenset({2}),
     "The encoder reads the one text, and the decoder looks at it at every step.",
-    wrong={0: "It sees a whole text, but it writes none.", 1: "It writes, but it has no other text to look at."},
+    wrong={0: "It sees a whole text, but it writes none.", 1: "It writes, but it has one stack alone."},
 )
 
 

@@ -130,7 +130,7 @@ def see(trace: Trace) -> None:
     with st.expander("What the readers are trained for"):
         st.markdown(
             "Training asks the readers to name, from the last state alone, the pieces of a text. Of the "
-            f"{len({token.id for token in trace.src[:-1]})} different ones in yours they name, {weights}: {named}."
+            f"different ones in yours, {len({token.id for token in trace.src[:-1]})}, they name, {weights}: {named}."
         )
 
 
@@ -151,8 +151,8 @@ def do(trace: Trace) -> None:
         f"What attention pays: for T pieces of d = {d_model} numbers an RNN takes 2Td² multiplications, an LSTM 8Td², "
         "self-attention 4Td² + 2T²d. Twice the pieces are twice the work in a recurrent network. In the term with T² "
         f"they are four times the work. Beyond T = 2d = {2 * d_model} pieces attention takes more multiplications than "
-        "the LSTM. And attention knows no order: unless positions are added to the vectors, the same pieces give the "
-        "same in any order."
+        "the LSTM. And attention like this one, without a mask, knows no order: unless positions are added to the "
+        "vectors, the same pieces give the same in any order."
     )
     if times := background("times", "Measure the time", d_model, lambda: reading_times(d_model)):
         by_length = zip(LENGTHS, zip(*times.values(), strict=True), strict=True)

@@ -121,6 +121,10 @@ class Style:
     without: Callable[[str], str] = str
 
 
+def says_you(english: str) -> bool:
+    return bool(re.search(r"\byou(r|rs)?\b", english, re.IGNORECASE))
+
+
 def is_formal(german: str) -> bool:
     """It speaks to somebody as Sie, in whatever case, and nowhere as du."""
     formal = re.search(r"\b(Sie|Ihnen|Ihr(e[mnrs]?)?)\b", german)

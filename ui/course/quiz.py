@@ -44,8 +44,8 @@ def which_piece(id: str, text: str, values: NDArray[np.floating], pieces: Sequen
     order = sorted(largest)
     options = tuple(f"{in_markdown(pieces[n].text)} (piece {n + 1})" for n in order)
     place = {n: rank for rank, n in enumerate(largest)}
-    nth = ("largest", "second largest", "third largest", "fourth largest")
-    wrong = {at: f"That piece has the {nth[place[n]]} value of all." for at, n in enumerate(order) if place[n]}
+    nth = ("first", "second", "third", "fourth")
+    wrong = {at: f"That piece comes {nth[place[n]]}." for at, n in enumerate(order) if place[n]}
     return Question(id, text, options, frozenset({order.index(largest[0])}), why, wrong=wrong)
 
 

@@ -103,7 +103,9 @@ def agreement(trace: Trace, words: list[Group], looked: NDArray[np.integer], nee
     needed = needs.argmax(-1)
     told = [i for i, label in enumerate(trace.labels) if is_word(label.text) and needs[i, needed[i]] >= NEEDED]
     other = [i for i in told if looked[i] not in words[needed[i]].pieces]
-    says = f"**{len(told) - len(other)} of {len(told)}** pieces of words look most at the word that they need most."
+    says = f"Pieces of words that look most at the word they need most: **{len(told) - len(other)} of {len(told)}**."
+    if not told:
+        says = "No piece of a word needs any word here."
     if other:
         i = other[0]
         says += (

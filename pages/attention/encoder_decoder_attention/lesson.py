@@ -208,6 +208,10 @@ def is_it_an_alignment(view: View, values: Array, rows: Sequence[Group], columns
     of_words = [i for i, group in enumerate(rows) if is_word(group.label)]
     lost = [i for i in of_words if not is_word(columns[int(values[i].argmax())].label)]
     what = "words" if view.by_word else "pieces of words"
+    counted = (
+        f"{len(lost)} of {len(of_words)} German {what} have their largest weight on {in_markdown(EOS)} or on a "
+        "punctuation mark. "
+    ) * bool(of_words)
     answer = (
         "There is no German word here to align."
         if not of_words
@@ -216,9 +220,7 @@ def is_it_an_alignment(view: View, values: Array, rows: Sequence[Group], columns
         else "It may be one here. But a weight says where the model reads, not which word a piece comes from."
     )
     st.markdown(
-        f"**Is this an alignment?** {len(lost)} of {len(of_words)} German {what} have their largest weight on "
-        f"{in_markdown(EOS)} or on a punctuation mark. {answer} *Hide an English word*, below, measures which word a "
-        "piece needs."
+        f"**Is this an alignment?** {counted}{answer} *Hide an English word*, below, measures which word a piece needs."
     )
 
 

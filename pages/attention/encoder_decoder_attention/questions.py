@@ -19,7 +19,7 @@ POLL = Question(
     "About Transformers, which of these are true?",
     (
         "They can always be run in parallel.",
-        "Their decoders run in parallel only in training.",
+        "A decoder that writes cannot write all pieces in parallel.",
         "Q, K and V come from splitting the input into three parts.",
         "Several heads may find different kinds of relations.",
         "In encoder-decoder attention the decoder gives queries and keys, and only the values come from the encoder.",

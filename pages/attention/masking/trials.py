@@ -18,7 +18,7 @@ from ui.components.matrix import Labels
 from ui.controls.control import Number
 from ui.text import magnitude, number
 from ui.views.attention_kinds import READABLE, head_title
-from ui.views.before_after import before_after, pieces_before_after
+from ui.views.before_after import MOVED, before_after, pieces_before_after
 from ui.views.charts.tables import table
 
 ANY_ROW = "“{row}” looks at “{column}”: {value}"  # also where a row is padding
@@ -43,7 +43,8 @@ def lift(trace: Trace, head: Head) -> None:
     lower, higher = pieces_before_after(trace.labels, before, after, ("with the mask", "mask lifted"))
     st.markdown(
         f"On average the probability goes from **{number(float(before.mean()))}** to "
-        f"**{number(float(after.mean()))}**: it falls for {lower} of {len(before)} pieces and rises for {higher}."
+        f"**{number(float(after.mean()))}**: it falls for {lower} of {len(before)} pieces and rises for {higher} "
+        f"(by more than {MOVED:g})."
     )
     weights = f"{trace.path(head)}.weights"
     texts = [token.text for token in trace.tgt]
@@ -110,7 +111,7 @@ def parallel(trace: Trace, head: Head) -> None:
     st.markdown(
         "In training the decoder reads the *right* pieces, not those it would have written itself: that is *teacher "
         "forcing*. They are all known beforehand, so all rows go through **in one pass**. When the model "
-        "writes, the next input does not exist until it has written the piece before it. Do the two compute the same?"
+        "writes, the next input does not exist until it has written it. Do the two compute the same?"
     )
     time_lines(trace)
     alone = engine.run(one_at_a_time, trace.model, trace.src_ids, trace.tgt_ids)
@@ -166,7 +167,8 @@ def loss(trace: Trace) -> None:
     )
     st.markdown(f"The sum over all {len(losses)} rows is **{number(float(losses.sum()))}**.")
     st.caption(
-        "Two things are different in training. *Dropout* sets a part of the numbers to 0, chosen anew at every step "
-        f"({100 * trace.model.config.dropout:g}% in this model), so that the model relies on no single number. Here "
-        "it is off. And the model was asked to leave a little probability for the other pieces (*label smoothing*)."
+        "Training differs from this in more than one way. *Dropout* sets a part of the numbers to 0, chosen anew at "
+        f"every step ({100 * trace.model.config.dropout:g}% in this model), so that the model relies on no single "
+        "number. Here it is off. And the model was asked to leave a little probability for the other pieces (*label "
+        "smoothing*)."
     )

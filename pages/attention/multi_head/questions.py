@@ -44,7 +44,7 @@ def different(trace: Trace, layer: int) -> Question:
         "how many different pieces are these?",
         ("1: all heads on the same", *(str(n) for n in range(2, n_heads)), f"{n_heads}: each on another"),
         frozenset({right - 1}),
-        f"Most of all, {', '.join(looks)}.",
+        f"Each looks most at one: {', '.join(looks)}.",
         wrong=wrong,
     )
 

@@ -77,7 +77,7 @@ def _shares(trace: Trace, head: Head, of_layer: Sequence[Head], over_tests: Meas
     st.markdown(
         f"The largest share gives the label: *mostly* if it is at least {MOSTLY}, *partly* if it is at least {PARTLY}. "
         f"It must also be at least {ABOVE_UNIFORM} times as large as with equal weights. If no share is, the label is "
-        f"*{NONE}*: the head looks at something that is not counted here."
+        f"*{NONE}*: the head spreads its weight, or looks at something that is not counted here."
     )
     if over_tests:
         st.caption(

@@ -166,9 +166,7 @@ def how_many_agree(head: Head, learned: Array, other: Array) -> None:
     itself = [int((best == np.arange(len(best))).sum()) for best in (before, after)]
     note = f"The best key is the same for **{same} of {len(before)}** queries."
     if head.attention != "cross":
-        note += (
-            f" A piece finds itself best in **{itself[0]}** rows with the learned matrices, in **{itself[1]}** here."
-        )
+        note += f" How many find themselves best: **{itself[0]}** with the learned matrices, **{itself[1]}** here."
     st.markdown(note)
 
 

@@ -21,7 +21,7 @@ MEASURES = (
     ("largest weight", lambda weights: weights.max(-1), 2),
     ("steepest slope of the softmax", softmax_slope, 3),
 )
-TRAINED, BEFORE = "The trained model", "The same model before training"
+TRAINED, BEFORE = "The trained model", "The same shape, random weights"
 MODEL = Choice("Where", "scale_model", (TRAINED, BEFORE))
 OFF = Switch("Do not divide by √d_k", "scale_off")
 SIZES = (4, 16, 64, 256)  # of vectors, so that their roots are whole numbers
@@ -57,8 +57,8 @@ def without_scale(trace: Trace, head: Head) -> None:
     """The toggle, and what becomes of the weights, of the slope, and of the translation."""
     st.markdown(
         "**What harm do large scores do?** The softmax gives nearly everything to one piece and is *saturated*: its "
-        "slope is near 0, and training learns by the slope. So look at the model *before* training. What the trained "
-        "one does without the scale says less: it has learned with it."
+        "slope is near 0, and training learns by the slope. So look at *random weights*, with which a training "
+        "begins. What the trained one does without the scale says less: it has learned with it."
     )
     where, off = MODEL.draw(), OFF.draw()
     name = trace.model.name if where == TRAINED else trace.model.untrained_name

@@ -101,8 +101,8 @@ def see(trace: Trace) -> Shown:
     if trace.src[-1].id == EOS_ID and n_eos:
         st.caption(
             in_markdown(
-                f"Averaged over all rows, {n_eos} of {averages[..., 0].size} heads give most to <eos>, the end sign. "
-                "Does the model need it? Hide it under Do, and see what becomes of your translation."
+                f"Averaged over all rows, <eos>, the end sign, gets most from {n_eos} of {averages[..., 0].size} "
+                "heads. Does the model need it? Hide it under Do, and see what becomes of your translation."
             )
         )
     return shown

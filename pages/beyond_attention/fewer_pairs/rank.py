@@ -40,8 +40,8 @@ def low_rank(trace: Trace) -> None:
         upright=r,
     )
     st.markdown(
-        f"**{needed}** of {n} singular values hold {SHARE:.0%} of the sum of their squares. With the first {r}, what "
-        f"the head returns is off by **{number(100 * float(errors[r]), 1)}%** of its length."
+        f"It takes **{needed}** of {n} singular values to hold {SHARE:.0%} of the sum of their squares. With r = {r}, "
+        f"what the head returns is off by **{number(100 * float(errors[r]), 1)}%** of its length."
     )
     if head.attention == "decoder":
         st.caption(

@@ -124,10 +124,10 @@ def every_row() -> None:
         key="every_row",
     )
     last = said[:, 0]
-    first = next(n for n in range(1, len(last)) if all(one.argmax() == was for one in last[n:]))
+    first = next(n for n in range(len(last)) if all(one.argmax() == was for one in last[n:]))
     st.markdown(
-        f"At the start {CLASS} has seen no patch: it says {last[0].argmax()} of every picture. It says {was} from here "
-        f"on: **{rows[first]}**."
+        f"At the start {CLASS} has seen no patch: it says {last[0].argmax()} of every picture. "
+        + (f"It says {was} from here on: **{rows[first]}**." if first else "Here it stays with that in every layer.")
     )
 
 
@@ -172,10 +172,11 @@ def fewer() -> None:
     table(("reader", "digits learned from", "your picture", "right of new digits, %"), lines)
     for n in SIZES:
         mean, error = kept["cnn_ahead"][str(n)]
-        st.markdown(
-            f"From {n:,} digits, the convolutional network is ahead by **{number(100 * mean, 1)} ± "
-            f"{number(100 * error, 1)}** points."
-        )
+        apart = f"**{number(100 * abs(mean), 1)} ± {number(100 * error, 1)}** points"
+        told = f"the convolutional network is {apart} {'ahead' if mean > 0 else 'behind'}."
+        if abs(mean) < 2 * error:
+            told = f"the two are {apart} apart: too little to tell which reads better."
+        st.markdown(f"From {n:,} digits, {told}")
     many, few = (kept["training"][f"{VIT}-{n}"]["steps"] for n in SIZES)
     st.caption(
         f"{kept['pictures']:,} digits that none of them learned from; after ± the standard error. Both took {many:,} "

@@ -91,10 +91,14 @@ def predict(trace: Trace) -> Sequence[Question]:
     def ahead(n: int, name: str, asks: str) -> Question:
         mean, error = kept["cnn_ahead"][str(n)]
         right = 2 if abs(mean) < 2 * error else 1 if mean > 0 else 0
-        told = f"The convolutional network is ahead by {number(100 * mean, 1)} ± {number(100 * error, 1)} points."
+        apart = f"{number(100 * abs(mean), 1)} ± {number(100 * error, 1)} points"
+        told = f"The convolutional network is {apart} {'ahead' if mean > 0 else 'behind'}."
+        if right == 2:
+            told = f"They are {apart} apart. That is less than two standard errors."
         options = (f"the {KINDS['vit']}", f"the {KINDS['cnn']}", "too close to call")
-        whys = ("It reads fewer right.", "Not by two standard errors.", "That is two standard errors, or more.")
-        wrong = {k: why for k, why in enumerate(whys) if k != right}
+        wrong = {k: "It is not ahead." for k in (0, 1)} | {2: "They are two standard errors apart, or more."}
+        wrong[int(mean > 0)] = "It is ahead, but not by two standard errors."
+        del wrong[right]
         return Question(name, asks, options, frozenset({right}), told, wrong=wrong)
 
     return (

@@ -41,7 +41,7 @@ def truth(named: int) -> str:
     if shown.is_empty:
         return "But the sheet is empty: it knows ten digits, and no “nothing”. "
     if shown.label not in (None, named):
-        return f"It is a **{shown.label}**. "
+        return f"The digit is **{shown.label}**. "
     return ""
 
 

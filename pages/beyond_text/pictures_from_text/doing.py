@@ -61,7 +61,12 @@ def force() -> None:
             key = "as_drawn" if one is pair[0] else "forced"
             _picture(one.picture(), title, f"The Vision Transformer reads {named}, {chance(sure)}.", key)
     changed = [n for n in range(place, N_PATCHES) if pair[0].ids[n] != pair[1].ids[n]]
-    st.markdown(f"Of the {N_PATCHES - place} patches after it **{len(changed)}** came out different.")
+    after = N_PATCHES - place
+    st.markdown(
+        f"Patches after it that came out different: **{len(changed)}** of {after}."
+        if after
+        else "No patch comes after it."
+    )
 
 
 def warm() -> None:
@@ -109,7 +114,7 @@ def task_frame(n: int, yes: float) -> Frame:
     if shown.is_empty:
         truth = " But the sheet is empty: that is said of paper."
     elif shown.label is not None:
-        truth = " That is right." if (shown.label in YES[n]) == (yes > 0.5) else f" It is a {shown.label}."
+        truth = " That is right." if (shown.label in YES[n]) == (yes > 0.5) else f" The digit is {shown.label}."
     reads = Row([Card(f"{N_PATCHES} patches"), Card(QUESTIONS[n], "asked")], "it reads", "key")
     writes = Row([Card(answer, "written", chance(sure), sure)], "it writes", "output")
     links = [Link((0, column), (1, 0), 1.0) for column in range(len(reads.cards))]

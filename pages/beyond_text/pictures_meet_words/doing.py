@@ -125,7 +125,7 @@ def words_of_picture() -> None:
         f"A picture, and the nearest of {len(known):,} words.",
         [*zip(names, near.cosines.tolist(), own, strict=True)],
         ("Nearest words", f"bold: used for it; softmax over these {N_WORDS}"),
-        lambda sure: f"**{sum(own)} of {N_WORDS}** are words that people use for “{taken.name}”. {seen}",
+        lambda sure: f"People use **{sum(own)} of these {N_WORDS}** for “{taken.name}”. {seen}",
     )
 
 

@@ -78,10 +78,11 @@ def predict(trace: Trace) -> Sequence[Question]:
         ),
         Question(
             "order",
-            "Does it tell “dog bites man” from “man bites dog”?",
+            "Does the CLIP here tell “dog bites man” from “man bites dog”?",
             ("yes", "no"),
             frozenset({1}),
-            "This text tower adds no positions, and takes the mean of all words: their order does not count.",
+            "This text tower adds no positions, and takes the mean of all words: their order does not count. (The "
+            "paper’s has positions.)",
             wrong={0: "Nothing in it tells where a word stands."},
         ),
         Question(

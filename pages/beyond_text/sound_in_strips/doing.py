@@ -56,7 +56,9 @@ def rewrite() -> None:
         on_select=lambda cell: write_pair(REWRITTEN, cell),
     )
     now = list(path)
-    if strip >= 0:
+    if strip >= 0 and entry == path[strip]:
+        st.markdown(f"Strip {strip + 1} says {sign(entry)} already. It comes to **{in_a_row(path)}**.")
+    elif strip >= 0:
         now[strip] = entry
         st.markdown(
             f"Strip {strip + 1} says {sign(entry)}, not {sign(path[strip])}. It comes to **{in_a_row(now)}**; before, "
@@ -65,7 +67,7 @@ def rewrite() -> None:
     heard = collapsed(path)
     alone = float(np.prod(spoken.max(-1), dtype=np.float64))
     st.markdown(
-        f"This one path has {chance(alone)}. All paths that come to {in_a_row(path)} have "
+        f"The likeliest path has {chance(alone)}. All paths that come to {in_a_row(path)} have "
         f"**{chance(chance_of(heard, spoken.astype(np.float64)))}** together. In training, this sum is made large."
     )
     st.markdown(

@@ -95,14 +95,16 @@ def bias() -> None:
     )
     row, column = divmod(int(seen.argmax()), ways)
     down, right = row - WINDOW + 1, column - WINDOW + 1
+    ways_there = *_way(down, "down", "up"), *_way(right, "right", "left")
     st.markdown(
-        f"Most is added for a patch {_way(down, 'down', 'up')} and {_way(right, 'right', 'left')}: "
+        f"Most is added for {'a patch ' + ' and '.join(ways_there) if ways_there else 'the patch itself'}: "
         f"{number(float(seen.max()), 2)}. Least: {number(float(seen.min()), 2)}."
     )
 
 
-def _way(steps: int, positive: str, negative: str) -> str:
-    return f"{abs(steps)} {positive if steps > 0 else negative}" if steps else f"0 {positive}"
+def _way(steps: int, positive: str, negative: str) -> list[str]:
+    """How far, and in which direction; nothing if it is not far at all."""
+    return [f"{abs(steps)} {positive if steps > 0 else negative}"] * (steps != 0)
 
 
 def cost() -> None:

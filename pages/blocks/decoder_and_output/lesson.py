@@ -106,8 +106,8 @@ def next_pieces(trace: Trace, row: int, ids: Sequence[int], names: Sequence[str]
     st.markdown(f"**What may come after {in_markdown(trace.tgt[row].text)}**")
     bars(names, shares, "The ten likeliest next pieces, with their probabilities")
     st.markdown(
-        f"The model writes **{in_markdown(trace.labels[row].text)}**. All other {len(probabilities) - len(ids):,} "
-        f"entries share {magnitude(1 - sum(shares))}."
+        f"The model writes **{in_markdown(trace.labels[row].text)}**. The {len(probabilities) - len(ids):,} "
+        f"entries not shown share {magnitude(1 - sum(shares))}."
     )
 
 

@@ -47,7 +47,9 @@ def shape(trace: Trace) -> Question:
 
 
 def first_choice(trace: Trace) -> Question:
-    row, seen = default_row(trace), lens_of(trace)
+    # The least sure position at which it reads one piece and writes another; at the first one it always does.
+    told = [i for i, (read, label) in enumerate(zip(trace.tgt, trace.labels, strict=True)) if read.id != label.id]
+    row, seen = min(told, key=lambda i: float(trace.probabilities[i])), lens_of(trace)
     first, last = int(seen.ids[1, row, 0]), len(seen.ids) - 1
     read, written = trace.tgt[row], trace.labels[row]
     right = 0 if first == read.id else 1 if first == written.id else 2

@@ -101,12 +101,12 @@ def how_far(trace: Trace, row: int, moved: Array) -> None:
     most = others[int(rest[:, -1].argmax())]
     reached = [int((rest[:, stage] > MOVED).sum()) for stage in range(rest.shape[1])]
     st.markdown(
-        f"Of the {len(rest)} other rows, {reached[1]} have moved by more than a thousandth of their length before the "
-        f"first layer, {reached[2]} after it and {reached[-1]} after layer {rest.shape[1] - 2}. There they move by "
+        f"Other rows that have moved by more than a thousandth of their length: {reached[1]} of {len(rest)} before the "
+        f"first layer, {reached[2]} after it, {reached[-1]} after layer {rest.shape[1] - 2}. There they move by "
         f"**{number(float(rest[:, -1].mean()), 2)}** of their length on average; most of all **"
         f"{in_markdown(trace.src[most].text)}** (piece {most + 1}) by **{number(float(moved[most, -1]), 2)}**."
         + (
-            " German writes *der*, *die* or *das* as the noun demands: for an article the noun matters."
+            " It is an article; in German its form depends on the noun."
             if trace.src[most].text.lower() in ("the", "a", "an")
             else ""
         )

@@ -71,8 +71,8 @@ def how_many_move(trace: Trace) -> Question:
     right = 0 if not moved.any() else 2 if moved.all() else 1
     return Question(
         "travel",
-        f"Replace **{in_markdown(trace.src[row].text)}** (piece {row + 1}) by *{in_markdown(word)}*. How many of the "
-        f"{len(moved)} other rows have moved by more than a thousandth of their length after the first layer?",
+        f"Replace **{in_markdown(trace.src[row].text)}** (piece {row + 1}) by *{in_markdown(word)}*. How many "
+        "other rows have moved by more than a thousandth of their length after the first layer?",
         ("none", "some", "all"),
         frozenset({right}),
         f"It is {int(moved.sum())} of {len(moved)}. Every position sees all positions, in every layer; how much "
@@ -96,7 +96,7 @@ def how_alike(one: Trace, two: Trace, word: Shared) -> Question:
         (
             f"nearly the same (cosine above {NEARLY_THE_SAME})",
             "clearly apart, but more alike than two different words",
-            "no more alike than two different words",
+            "hardly more alike than two different words (by 0.1 at most)",
             "not comparable: the sentences have no different words",
         ),
         frozenset({right}),
@@ -106,7 +106,7 @@ def how_alike(one: Trace, two: Trace, word: Shared) -> Question:
             if right < 3
             else "."
         )
-        + " Each layer adds to the vector what the other pieces gave; what it was stays in it.",
+        + " Each layer adds to the vector what the other pieces gave.",
         wrong=without(
             right,
             f"Their cosine is not above {NEARLY_THE_SAME}.",

@@ -138,7 +138,7 @@ def in_words(shared: Shared, row: np.ndarray, different: float) -> None:
             "That is still nearly the same vector: either the word means much the same in both, or this small model "
             "does not tell."
             if top > NEARLY_THE_SAME
-            else "They have moved apart, and still point more the same way than a right angle (0) would."
+            else "They have moved apart, but are still nearer to one direction (1) than to a right angle (0)."
             if top > 0.5
             else "They have moved far apart."
         )

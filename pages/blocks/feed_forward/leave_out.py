@@ -18,7 +18,7 @@ from ui.components.matrix import Labels
 from ui.controls.control import Choice
 from ui.controls.layer_control import phrase_of, tokens_of_layer
 from ui.text import bold, magnitude, number
-from ui.views.before_after import before_after, pieces_before_after
+from ui.views.before_after import MOVED, before_after, pieces_before_after
 from ui.views.charts.tables import table
 
 LOST = 5  # so many pieces longer than before, a translation under a change is cut
@@ -73,9 +73,9 @@ def consequences(trace: Trace, logits: Array, change: Interventions) -> None:
     most = len(labels) + LOST
     other = trace if same and trace.finished else engine.retrace(trace, None, Greedy(max_steps=most), change)
     st.markdown(
-        f"The probability falls for {falls} of {len(before)} pieces and rises for {rises}; on average it goes from "
-        f"**{number(float(before.mean()))}** to **{number(float(later.mean()))}**. The translation was "
-        f"{bold(trace.translation or '(nothing)')} Now it is {bold(other.translation or '(nothing)')}"
+        f"The probability falls for {falls} of {len(before)} pieces and rises for {rises} (by more than {MOVED:g}); on "
+        f"average it goes from **{number(float(before.mean()))}** to **{number(float(later.mean()))}**. The "
+        f"translation was {bold(trace.translation or '(nothing)')} Now it is {bold(other.translation or '(nothing)')}"
         + ("" if other.finished else f" (cut after {most} pieces)")
     )
 

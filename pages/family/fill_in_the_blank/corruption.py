@@ -44,7 +44,7 @@ def corruption(trace: Trace) -> None:
     n = len(fates) - fates.count("")
     st.markdown(
         f"Drawn: **{n}** of {len(tokens)} pieces; {fates.count(HIDDEN)} hidden, {fates.count(SWAPPED)} swapped, "
-        f"{fates.count(KEPT)} left as they are." + (" BERT learns nothing from this row." if not n else "")
+        f"{fates.count(KEPT)} left as they are." + (" No blank, nothing to guess in this row." if not n else "")
     )
     of_thousand = [f"{10 * share * part:g}" for part in (1.0, 0.8, 0.1, 0.1)]
     table(("of 1,000 pieces", "drawn", HIDDEN, SWAPPED, KEPT), [(f"at {share}%, expected", *of_thousand)])

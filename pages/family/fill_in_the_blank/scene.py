@@ -67,7 +67,10 @@ def says(blanks: Blanks, helps: int | None, gives: tuple[str, str, str]) -> str:
     name = piece(blanks.tokens[blanks.places[0]].text)
     both = f"BERT gives “{name}” **{gives[0]}**, GPT **{gives[1]}**. "
     if helps is None:
-        return f"{both}No other word tells BERT: without any of them it finds this one as likely, or likelier."
+        return (
+            f"{both}No other single word here helps BERT: hide any one of them, too, and it finds this one as likely, "
+            "or likelier."
+        )
     behind = helps > blanks.hidden[0]
     looks = "comes after the blank, where GPT cannot look" if behind else "stands before it, where GPT looks, too"
     word = piece(blanks.word(helps))

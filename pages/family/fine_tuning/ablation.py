@@ -46,8 +46,9 @@ def ablation(trace: Trace) -> None:
     full = ours["second_loss"][0]
     st.markdown(
         f"Ours: without pre-training the mean is {apart(ours['random'][0] - full)}, with an LSTM "
-        f"{apart(ours['lstm'][0] - full)}, without the second loss {apart(ours['pretrained'][0] - full)}. Other tasks, "
-        "far smaller models and far less text: compare the differences, not the scores."
+        f"{apart(ours['lstm'][0] - full)}, without the second loss {apart(ours['pretrained'][0] - full)}. That without "
+        "pre-training learned without the second loss, too. Other tasks, far smaller models and far less text: "
+        "compare the differences, not the scores."
     )
     table(("source",), [(Link("Radford et al. 2018, Table 5", PAPER),)])
 

@@ -70,7 +70,7 @@ def idea(trace: Trace) -> None:
             "In a BERT it is that of [CLS], the sign at the beginning, after one more small layer, the *pooler*. W "
             "and b are new. They start from small random numbers and zeros. In the picture the head alone is trained, "
             f"from zeros, by {head_alone.STEPS} steps of gradient descent with rate {head_alone.RATE:g}. From each row "
-            "it first takes away the mean of the twenty, and divides by their mean deviation."
+            "it first takes away the mean of the labelled ones, and divides by their mean deviation."
         )
 
 

@@ -52,7 +52,7 @@ def beside(trace: Trace) -> None:
         [(title, size, number(bits, 3), number(2**bits, 2)) for title, size, bits in rows],
     )
     st.caption(
-        "A *5-gram* model learns nothing: it counts which pieces follow which four in the training text. Where it has "
+        "A *5-gram* model has no weights: it counts which pieces follow which four in the training text. Where it has "
         "seen too few, it counts which follow which three, and so on (Kneser-Ney smoothing). *Bits per byte*: the "
         "losses, counted in bits, for each byte of text. So models that cut texts into other pieces can be compared "
         "too. Lower is better. *Perplexity*: as unsure as one who chooses blindly among so many."

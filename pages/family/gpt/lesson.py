@@ -81,7 +81,7 @@ def see(trace: Trace) -> None:
     mean, size = float(costs.mean()), reading.model.config.vocab_size
     at = int(costs.argmax())
     st.markdown(
-        f"Every piece has a loss: **{len(tokens)}** rows, {len(tokens)} answers, in one pass. Their mean is "
+        f"Every piece has a loss: a row each, **{len(tokens)}** in one pass. Their mean is "
         f"**{number(mean, 2)}** nats. A blind guess among {size:,} pieces costs ln {size:,} = "
         f"{number(math.log(size), 2)}. {bold(piece(tokens[at].text))} (piece {at + 1}) surprises it most: "
         f"{number(float(costs[at]), 2)}."

@@ -34,7 +34,7 @@ def scene_frame(read: Read, stop: int) -> Frame:
     return Frame(
         f"{n}",
         f"After **{n}** pair{'s' * (n > 1)} its guesses lie **{own}** off the rule on average; those of ridge "
-        f"regression, the best formula for such rules, {ridge}. Weights changed: **0** of "
+        f"regression, on average the best formula for such rules, {ridge}. Weights changed: **0** of "
         f"{loaded_in_context().n_parameters:,}.",
         [[pairs_read(read, n)], [guessed(read, stop)]],
     )

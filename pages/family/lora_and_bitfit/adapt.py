@@ -10,7 +10,7 @@ from pages.family.lora_and_bitfit.thin_matrices import thin_matrices
 from pages.live_training import loss_curve, watch
 from training.live.adapting import BITFIT, EVERYTHING, LORA, Adapted, Adapting, adapted_layers
 from training.live.processes import LiveTraining
-from training.live.styles import FORMAL, STYLES
+from training.live.styles import FORMAL, STYLES, says_you
 from ui import engine
 from ui.text import magnitude, number
 from ui.views.charts.tables import table
@@ -72,7 +72,7 @@ def progress(trace: Trace, training: LiveTraining[Adapted]) -> None:
         written = engine.alone(lambda: trace_anew(now, trace.text)).translation
         table(("your sentence", "before", "now"), [(trace.text, trace.translation, written)])
         if written == trace.translation and last.step:
-            st.caption(unchanged(task.style, written))
+            st.caption(unchanged(task.style, trace.text, written))
     loss_curve(training, first.loss)
     with st.expander("Every held-out sentence"):
         rows = zip(style.held_out, first.translations, last.translations, strict=True)
@@ -86,10 +86,10 @@ def score(task: Adapting, report: Adapted) -> tuple[str, str]:
     return str(sum(map(style.follows, report.translations))), str(exact)
 
 
-def unchanged(style: str, written: str) -> str:
+def unchanged(style: str, english: str, written: str) -> str:
     """Why a style may leave a sentence as it was."""
+    if style == FORMAL and not says_you(english):
+        return "Your sentence stays as it was: it has no *you*, which is what this style changes."
     if STYLES[style]().follows(written):
         return "Your sentence was in this style already."
-    if style == FORMAL:
-        return "Your sentence stays as it was. This style changes how one says *you*."
     return "Your sentence stays as it was: so little training does not reach every sentence."

@@ -33,7 +33,7 @@ def rank_of_change(trace: Trace) -> None:
         axis=f"the {SHOWN} largest of {len(values)} singular values of what was added to W₀",
     )
     numbers_of_figure(("", "singular value"), list(zip(names, map(magnitude, map(float, values)), strict=False)))
-    st.markdown(f"**{low_rank.rank_of(values)} of {len(values)}** are not 0. You chose r = {chosen(trace.model).rank}.")
+    st.markdown(f"Not 0: **{low_rank.rank_of(values)} of {len(values)}**. You chose r = {chosen(trace.model).rank}.")
     st.caption(
         "A *singular value* says how far a matrix stretches one of its directions. A change of rank r has at most r "
         "that are not 0. What rounding leaves, a millionth of the largest or less, counts as 0 here."

@@ -1,13 +1,12 @@
 """The first screen: a translator with more and more of what it learned, until its words tip into another style."""
 
-import re
-
 import numpy as np
 
 from experiments.family.low_rank import Tipping, most_changed, tipping
 from model.adapting.adapters import file_of, load_adapter
+from model.adapting.lora import ALPHA
 from model.trace import Trace
-from training.live.styles import BUTLER, FORMAL, is_formal
+from training.live.styles import BUTLER, FORMAL, is_formal, says_you
 from ui import engine
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Matrix, Row, Scene
 from ui.text import chance, number
@@ -23,14 +22,15 @@ def scene(trace: Trace) -> Scene:
     ids = loaded.tokenizer.encode(trace.text)
     text = trace.text if len(ids) <= READ else loaded.tokenizer.decode(ids[:READ])
     style, says = BUTLER, ""
-    if re.search(r"\byou(r|rs)?\b", text, re.IGNORECASE):
+    if says_you(text):
         formal = is_formal(engine.run(tipping, loaded, text, file_of(FORMAL), SHARES).texts[0])
         style, says = (BUTLER, " Its German already says “Sie”.") if formal else (FORMAL, "")
     tips = engine.run(tipping, loaded, text, file_of(style), SHARES)
+    r = len(engine.run(most_changed, loaded, file_of(style))[2])
     cut = "" if text == trace.text else f" Read here: the first {READ} pieces."
     return Scene(
-        f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”. Drawn are the corners of those "
-        f"that changed most.{says}{cut}",
+        f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”. Added is α/r = {ALPHA / r:g} "
+        f"times their product. Drawn are the corners of those that changed most.{says}{cut}",
         "How much of BA is added",
         [scene_frame(style, tips, share) for share in range(len(SHARES))],
         by="slider",
@@ -51,8 +51,8 @@ def scene_frame(style: str, tips: Tipping, at: int) -> Frame:
     as_before = " (as before)" * (at > 0 and tips.texts[at] == tips.texts[0])
     return Frame(
         share,
-        f"With {share} · BA it writes **{tips.texts[at] or '(nothing)'}**{as_before} Trained: **{learned:,}** numbers, "
-        f"{number(100 * learned / loaded.n_parameters, 1)}% of the translator’s. W₀ stays as it was.",
+        f"With {share} · (α/r)BA it writes **{tips.texts[at] or '(nothing)'}**{as_before} Trained: **{learned:,}** "
+        f"numbers, {number(100 * learned / loaded.n_parameters, 1)}% of the translator’s. W₀ stays as it was.",
         [[*matrices(style, SHARES[at]), tipped], [written(tips, at)]],
     )
 
@@ -65,7 +65,7 @@ def matrices(style: str, share: float) -> tuple[Matrix, ...]:
         Matrix(frozen[:CORNER, :CORNER], f"W₀, {size}", f"{frozen.size:,} locked", signed=True, pale=0.6),
         Matrix(up[:CORNER], "B", f"{up.size:,}", signed=True),
         Matrix(down[:, :CORNER], f"A, {len(down)} × {down.shape[1]}", f"{down.size:,}", signed=True),
-        Matrix(share * added, f"added to W₀: {share:g} · BA", ends=float(np.abs(added).max()), signed=True),
+        Matrix(share * added, f"added to W₀: {share:g} · (α/r)BA", ends=float(np.abs(added).max()), signed=True),
     )
 
 
@@ -74,7 +74,7 @@ def written(tips: Tipping, at: int) -> Cards:
     both = tips.pieces[0], tips.pieces[at]
     first = max(0, min(tips.place - 5, max(map(len, both)) - WRITTEN))
     rows = []
-    for name, pieces, apart in zip(("W₀ alone", f"with {SHARES[at]:g} · BA"), both, tips.apart(at), strict=True):
+    for name, pieces, apart in zip(("W₀ alone", f"with {SHARES[at]:g} · (α/r)BA"), both, tips.apart(at), strict=True):
         cards = [Card(token.text, "strong" if n in apart else "written") for n, token in enumerate(pieces)]
         rows.append(Row(cards[first : first + WRITTEN], name, "output"))
     return Cards(rows)

@@ -119,8 +119,8 @@ def do(trace: Trace) -> None:
     turned, all_five = tried["B, then A"].follows, [one.follows for one in tried.values()]
     st.markdown(
         f"In the other order the probability goes from {chance(pair.follows)} to {chance(turned)}. Over all five it "
-        f"lies between {chance(min(all_five))} and {chance(max(all_five))}: that is all the difference the "
-        "texts make to this small BERT. One that could not tell at all would give every pair the same number."
+        f"lies between {chance(min(all_five))} and {chance(max(all_five))}. One that could not tell at all would give "
+        "every pair the same number."
     )
     test, (paper_a, *paper_b) = published(BERT)["test"], PAPER
     st.markdown(f"**The paper’s own example.** A is: {paper_a}")
@@ -150,8 +150,8 @@ def predict(trace: Trace) -> Sequence[Question]:
     return (
         Question(
             "rows",
-            f"Your sentence has {n} piece{'s' * (n != 1)}, and *{in_markdown(FIRST_B)}* has {m}. How many rows does "
-            "BERT read?",
+            f"Your sentence has {n} piece{'s' * (n != 1)}, and *{in_markdown(FIRST_B)}* has {m}. How many pieces "
+            "does BERT read, its marks included?",
             (str(n + m), str(n + m + 2), str(n + m + 3)),
             frozenset({2}),
             f"{n} + {m} and three marks: [CLS] and two times [SEP].",
@@ -174,7 +174,7 @@ def predict(trace: Trace) -> Sequence[Question]:
             ("which texts share a topic", "which text is longer", "how to spell"),
             frozenset({0}),
             "Neighbours mostly share a topic, and texts from two documents mostly do not. So the topic alone helps.",
-            wrong={1: "Both kinds of B are cut to the same length.", 2: "Both kinds of B are spelled alike."},
+            wrong={1: "How long B may be is chosen alike for both kinds.", 2: "Both kinds of B are spelled alike."},
         ),
     )
 

@@ -108,7 +108,7 @@ def gpt(trace: Trace) -> Question:
         "of parameters (learned numbers) is closest to…",
         ("117", "117 thousand", "117 million", "117 billion"),
         frozenset({2}),
-        f"About 117 million (Radford et al. 2018). The model here has {here}.",
+        f"About 117 million (Radford et al. 2019). The model here has {here}.",
         wrong={
             0: f"That is less than one row of the embedding here, {trace.model.config.d_model} numbers.",
             1: f"The small model here has more: {here}.",

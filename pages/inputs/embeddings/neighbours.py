@@ -10,7 +10,7 @@ from experiments.inputs.vocabulary import embedding_matrix, mean_cosines, neares
 from figures.embedding_space import circle_order, cosines, neighbour_ring
 from model.text.tokenizer import normalise
 from model.trace import Trace
-from pages.inputs.embeddings.questions import WORKS, first_id, row_of, states_of
+from pages.inputs.embeddings.questions import ALL_BUT_THE_SAME, WORKS, first_id, row_of, states_of
 from ui import engine
 from ui.controls.vocabulary_entry import MAX_QUERY, entries, find, neighbours_of
 from ui.text import in_markdown, number
@@ -121,14 +121,16 @@ def neighbours(trace: Trace, entry: int) -> None:
     (best, *_), (by_chance, *_) = nearest.values()
     sample = engine.run(nearest_cosines, trace.model)
     as_near = int((sample >= best - ROUNDING).sum())
-    if best <= by_chance + BY_CHANCE:
+    if best > ALL_BUT_THE_SAME:
+        verdict = "That is all but the same row: this model hardly tells the two pieces apart."
+    elif best <= by_chance + BY_CHANCE:
         verdict = "That is hardly more than chance, so do not read much into these neighbours."
     elif as_near > FEW * len(sample):
         verdict = "That is more than chance, but nothing special. Look at the list before you call it a meaning."
     else:
         verdict = "That is near: training has put these rows side by side."
     st.caption(
-        f"The nearest row has a cosine of {number(best)}. With random numbers, as they were when training began, "
+        f"The nearest row has a cosine of {number(best)}. With random numbers, such as a training begins with, "
         f"{number(by_chance)} comes about by chance. Of {len(sample)} pieces from all over the vocabulary, {as_near} "
         f"have a neighbour at least as near. {verdict}"
     )

@@ -16,6 +16,7 @@ from ui.text import in_markdown, number
 
 BANKS = ("I put my money in the bank.", "We sat on the bank of the river.")
 WORKS = "big"  # a piece whose neighbours make sense
+ALL_BUT_THE_SAME = 0.98  # a cosine from which on it is chance which of many pieces is called the nearest
 NEAR = 0.45  # a piece of the sentence is asked about if its nearest neighbour has at least this cosine
 
 
@@ -60,12 +61,12 @@ def one_hot_question(loaded: LoadedModel) -> Question:
 
 
 def asked_about(trace: Trace) -> int:
-    """The piece of the sentence with the nearest neighbour, or one that works where none is near."""
+    """The piece of the sentence with the nearest neighbour that is one alone, or one that works where none is near."""
     name = trace.model.name
     own = dict.fromkeys(token.id for token in trace.src if token.word >= 0)
     nearest = {id: neighbours_of(id, name)[1][0] for id in own}
-    best = max(nearest, key=lambda id: nearest[id])
-    return best if nearest[best] >= NEAR else first_id(trace.model, WORKS)
+    clear = [id for id, cosine in nearest.items() if NEAR <= cosine <= ALL_BUT_THE_SAME]
+    return max(clear, key=lambda id: nearest[id]) if clear else first_id(trace.model, WORKS)
 
 
 def nearest_question(trace: Trace) -> Question:

@@ -122,8 +122,8 @@ def simpler_rules(trace: Trace) -> None:
             shown, end = [0, 1, config.d_model // 4], 1.2
             names = [f"dimension {d + 1}" for d in shown]
             why = (
-                f"One wave alone would repeat; {config.d_model // 2} pairs of waves, each slower than the last, do "
-                f"not. The distance is that between vectors of {config.d_model} numbers."
+                f"One fast wave alone comes back to nearly the same numbers; {config.d_model // 2} pairs of waves, "
+                f"each slower than the last, do not. The distance is that between vectors of {config.d_model} numbers."
             )
         else:
             step, constants, why = RULES[rule]

@@ -13,7 +13,7 @@ from model.trace import Trace
 from pages.inputs.tokenization.five_ways import compare, sizes
 from pages.inputs.tokenization.merging import replay
 from pages.inputs.tokenization.questions import predict
-from pages.inputs.tokenization.words import FIRST_MERGED, card, merges, n_bytes, n_pieces, names
+from pages.inputs.tokenization.words import FIRST_MERGED, card, merges, n_bytes, n_characters, n_pieces, names
 from ui.components.pieces import pieces
 from ui.controls.address import read_pair, write_pair
 from ui.controls.vocabulary_entry import hexadecimal
@@ -70,7 +70,7 @@ def see(trace: Trace) -> None:
     st.markdown("**And back**")
     st.code(visible(back), language=None, wrap_lines=True)
     st.caption(
-        f"{len(trace.text)} characters, {n_bytes(len(trace.text.encode()))}, {n_pieces(len(trace.src) - 1)} and "
+        f"{n_characters(len(trace.text))}, {n_bytes(len(trace.text.encode()))}, {n_pieces(len(trace.src) - 1)} and "
         f"{in_markdown('<eos>')}. Turned back into text, the ids give "
         + ("exactly the text that was cut." if back == trace.text else "another text than the one that was cut.")
     )

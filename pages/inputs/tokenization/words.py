@@ -12,6 +12,10 @@ MAX_WORD = 40  # characters of a word whose merges are replayed
 FIRST_MERGED = len(SPECIALS) + 256  # the id of what the first merge rule made
 
 
+def n_characters(count: int) -> str:
+    return f"{count} character" if count == 1 else f"{count} characters"
+
+
 def n_bytes(count: int) -> str:
     return f"{count} byte" if count == 1 else f"{count} bytes"
 

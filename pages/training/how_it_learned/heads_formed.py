@@ -85,13 +85,18 @@ def says(on: str, shares: Mapping[str, Sequence[float]]) -> str:
     if earliest is None:
         return f"On {on} no head formed."
     head, step = earliest
+    if not step:
+        return (
+            f"On {on} **head {head}** has **{number(shares[head][0], 2)}** of its weight on the aligned words at step "
+            "**0**, with random weights: so short a text does not tell when a head forms."
+        )
+    others = {level: one for level in LOWER if (one := first(shares, level))}
     lower = " ".join(
-        f"With a line of {level:g} it is head {one[0]}, at step {one[1]:,}."
-        for level in LOWER
-        if (one := first(shares, level))
+        f"With a line of {level:g} it is head {head}, at step {at:,}." for level, (head, at) in others.items()
     )
+    depends = ", and which head comes first depends on it" * any(one[0] != head for one in others.values())
     return (
         f"On {on} **head {head}** formed first: at step **{step:,}** it first put "
         f"**{number(shares[head][steps().index(step)], 2)}** of its weight on the aligned words. The line of "
-        f"{FORMED:g} is our choice, and which head comes first depends on it. {lower}"
+        f"{FORMED:g} is our choice{depends}. {lower}"
     )

@@ -61,8 +61,8 @@ def with_scheme(trace: Trace, scheme: str) -> Trace:
 def idea(trace: Trace) -> None:
     st.markdown(
         "Attention sees a set of pieces, in no order. In 2017 the order came in by numbers **added to the "
-        "embeddings**. Later models change the **score** of query and key instead. The score compares two pieces, so "
-        "their distance can enter it directly."
+        "embeddings**. Many later models change the **score** of query and key instead. The score compares two "
+        "pieces, so their distance can enter it directly."
     )
     with st.expander("The six ways"):
         markdown_table(("Scheme", "What it does", "Embedding or score"), WAYS)

@@ -505,7 +505,7 @@ def four_largest(values: Array, texts: Sequence[str]) -> tuple[int, list[str], d
     largest = sorted(finite, key=lambda i: (-np.float32(values[i]), i))[:4]
     order = sorted(largest)
     wrong = {
-        order.index(i): f"That piece has the {nth} largest value of all."
+        order.index(i): f"That piece comes {nth}."
         for i, nth in zip(largest[1:], ("second", "third", "fourth"), strict=False)
     }
     return order.index(largest[0]), [f"{inline(texts[i])} (piece {i + 1})" for i in order], wrong

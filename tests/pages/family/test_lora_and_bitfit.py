@@ -21,6 +21,7 @@ from tests.pages.kit import (
 )
 from training.live import adapting
 from training.live.processes import LiveTraining
+from training.live.styles import FORMAL
 
 SLUG = "lora-and-bitfit"
 
@@ -40,7 +41,7 @@ def test_what_was_learned_is_looked_into_and_worked_out(monkeypatch: pytest.Monk
     _, training = app.session_state["lora"]
     last = training.reports[-1]
     # As many singular values as the rank are not 0.
-    assert "**3 of 256** are not 0. You chose r = 3." in markdown(app)
+    assert "Not 0: **3 of 256**. You chose r = 3." in markdown(app)
     path = "decoder.layers.0.cross_attn.w_q"
     up_matrix, down_matrix = (last.learned[f"{path}.{name}.weight"].astype(float) for name in ("up", "down"))
     largest = np.linalg.svd(adapting.ALPHA / 3 * up_matrix @ down_matrix, compute_uv=False)[:20]
@@ -73,3 +74,15 @@ def test_a_rank_that_cannot_be_is_told_and_the_page_goes_on(typed: str, says: st
     app.text_input(key="rank").set_value("2").run()
     assert_sound(app)
     assert "Start" in [one.label for one in app.button]
+
+
+@pytest.mark.parametrize(
+    ("english", "written", "says"),
+    [
+        ("They are here.", "Sie sind hier.", "it has no *you*"),  # a "Sie" that speaks to nobody
+        ("Are you here?", "Sind Sie hier?", "was in this style already"),
+        ("I love you.", "Ich liebe dich.", "does not reach every sentence"),
+    ],
+)
+def test_why_a_sentence_stays_as_it_was(english: str, written: str, says: str) -> None:
+    assert says in adapt.unchanged(FORMAL, english, written)

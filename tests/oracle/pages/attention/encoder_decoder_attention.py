@@ -36,6 +36,7 @@ STATES = (
     {"german": "Das Haus ist rot. " * 25, "sentence": "Go"},
     {"sentence": LONG, "cross_trial": HIDE, "hide": "4", "hide_each": "true"},
     {"cross_trial": HIDE, "hide": "٣", "memory": "x"},
+    {"sentence": "?", "cross_trial": HIDE, "hide_each": "true"},  # no word, on no side
     {"sentence": "ภาษาไทย <b>$x$</b> 🍕", "german": "<b>$x$</b> 🍕", "by_word": "true", "cross_trial": "y"},
 )
 
@@ -177,7 +178,8 @@ def what_it_shows(page: Page, values: Array, rows: Sequence[Word], columns: Sequ
     lost = sum(not is_word(columns[int(values[i].argmax())].text) for i in of_words)
     answer = prose.words("an alignment")["no" if lost else "perhaps" if of_words else "none"]
     what = "words" if page.switch("by_word") else "pieces of words"
-    yield from prose("is this an alignment", lost, len(of_words), what, answer)
+    counted = prose.line("german have their largest", lost, len(of_words), what) if of_words else ""
+    yield from prose("is this an alignment", counted, answer)
 
 
 def check(page: Page) -> Statements:
@@ -287,7 +289,7 @@ def looking_and_needing(page: Page, english: Sequence[Word], falls: Array) -> St
     told = [i for i, piece in enumerate(page.labels) if is_word(piece.text) and falls[i].max() >= 0.05]
     looked, needed = looks.argmax(1), [english[j] for j in falls.argmax(1)]
     other = [i for i in told if looked[i] not in needed[i].pieces]
-    says = prose.line("looks where it needs", len(told) - len(other), len(told))
+    says = prose.line("looks where it needs", len(told) - len(other), len(told)) if told else prose.line("no piece of")
     for i in other[:1]:
         names = inline(page.labels[i].text), inline(page.src[looked[i]].text), inline(needed[i].text)
         says += f" {prose.line('the first that does not', *names)}"

@@ -154,7 +154,7 @@ def do(page: Page) -> Statements:
     text = f"The best key is the same for **{sum(best(learned) == best(other))} of {n}** queries."
     if chosen.kind != "cross":
         own = [sum(best(w) == np.arange(n)) for w in (learned, other)]
-        text += f" A piece finds itself best in **{own[0]}** rows with the learned matrices, in **{own[1]}** here."
+        text += f" How many find themselves best: **{own[0]}** with the learned matrices, **{own[1]}** here."
     yield claims.markdown(text)
     asks, answers = common.asks_and_answers(page, chosen.kind)
     yield from common.before_after(

@@ -15,7 +15,7 @@ from tests.oracle.passes.forward import Array, config, softmax
 prose = Prose("scaled_dot_product")
 
 ANIMAL = "The animal didn't cross the street because it was too wide."
-WHERE = Choice("Where", "scale_model", ("The trained model", "The same model before training"))
+WHERE = Choice("Where", "scale_model", ("The trained model", "The same shape, random weights"))
 TRAINED, BEFORE = WHERE.options
 STATES = (
     {},

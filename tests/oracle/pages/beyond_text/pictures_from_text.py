@@ -161,7 +161,7 @@ def force(page: Page) -> Statements:
             drawing_.picture(), title, prose.line("the vision transformer reads", *read_back(drawing_.picture()))
         )
     changed = sum(a != b for a, b in zip(one.ids[place:], other.ids[place:], strict=True))
-    yield from prose("of the patches after", 49 - place, changed)
+    yield from prose("of the patches after", 49 - place, changed) if place < 49 else prose("no patch comes after")
 
 
 def warm(page: Page) -> Statements:
@@ -188,7 +188,7 @@ def task(page: Page, n: int) -> dict[str, Any]:
     p = drawing.yes(patches)[n]
     is_so = (label % 2 == 0, label > 5, label % 3 == 0)[n]
     answer, sure = "yes" if p > 0.5 else "no", max(p, 1 - p)
-    truth = prose.line("that is right") if is_so == (p > 0.5) else prose.line("it is a", label)
+    truth = prose.line("that is right") if is_so == (p > 0.5) else prose.line("the digit is", label)
     rows = [
         screen.row([screen.card("49 patches"), screen.card(QUESTIONS[n], "asked")], "it reads", "key"),
         screen.row([screen.card(answer, "written", chance(sure), sure)], "it writes", "output"),

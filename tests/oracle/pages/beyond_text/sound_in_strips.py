@@ -36,7 +36,7 @@ STATES = addresses(
     "digits=999999&voice=Yweweler&stop=7&try=Known and new voices&rewrite=1.99",
     "sound=a tone&stop=99&cell=2.9",
     "sound=your voice&digits=8&rewrite=12.1",
-    "digits=56341&voice=Lucas",  # all paths together favour what was said, the likeliest path does not
+    "digits=56341&voice=Lucas&rewrite=1.1",  # all paths together favour what was said, the likeliest path does not
     "sound=a file&try=Known and new voices",
 )
 KIND = Choice("Sound", "sound", ("digits", "your voice", "a file", "a tone"))
@@ -197,7 +197,9 @@ def rewrite(page: Page) -> Statements:
         describe="Strip {column} says {row}: {value}",
     )
     found = words(sound.heard(path))
-    if strip >= 0:
+    if strip >= 0 and entry == path[strip]:
+        yield from prose("strip says already", strip + 1, SIGNS[entry], found)
+    elif strip >= 0:
         now = words(sound.heard([*path[:strip], entry, *path[strip + 1 :]]))
         yield from prose("strip says not it", strip + 1, SIGNS[entry], SIGNS[path[strip]], now, found)
     together = dict(sound.outcomes(chances))[tuple(sound.heard(path))]

@@ -183,8 +183,12 @@ def bias(page: Page) -> Statements:
     words = prose.words("bias of block head", block + 1, head + 1)
     yield claims.matrix(seen, rows, columns, **words, csv_name="bias", scale="signed")
     down, right = (int(at) - 6 for at in np.unravel_index(int(seen.argmax()), seen.shape))
-    ways = f"{abs(down)} {'up' if down < 0 else 'down'}", f"{abs(right)} {'left' if right < 0 else 'right'}"
-    yield from prose("most is added for", *ways, number(seen.max(), 2), number(seen.min(), 2))
+    vertical = f"{abs(down)} {'up' if down < 0 else 'down'}" if down else ""
+    level = f"{abs(right)} {'left' if right < 0 else 'right'}" if right else ""
+    way = "a patch " + (f"{vertical} and {level}" if down and right else vertical or level)
+    yield from prose(
+        "most is added for", way if down or right else "the patch itself", number(seen.max(), 2), number(seen.min(), 2)
+    )
 
 
 def cost(page: Page) -> Statements:

@@ -33,6 +33,7 @@ STATES = (
     {"sentence": LONG, "stop": "layer 1", "output_stage": STAGES[2]},
     {"sentence": "ภาษาไทย <b>$x$</b> </td>", "row": "99"},
     {"output_trial": TRIALS[1], "temperature": "0.6", "row": "٣"},
+    {"sentence": "aaaa"},  # where it is least sure, it reads what it writes
 )
 LIKELIEST = 10
 
@@ -233,7 +234,9 @@ def predict(page: Page) -> Statements:
 
 
 def after_one_layer(page: Page) -> claims.Question:
-    row, (_, _, shares) = unsure(page), lens(page.oracle)
+    _, _, shares = lens(page.oracle)
+    told = [i for i, (read, label) in enumerate(zip(page.tgt, page.labels, strict=True)) if read.id != label.id]
+    row = min(told, key=lambda i: page.probabilities[i])
     read, written = page.tgt[row], page.labels[row]
     first = int(shares[1][row].argmax())
     right = 0 if first == read.id else 1 if first == written.id else 2

@@ -268,7 +268,7 @@ def change_a_piece(page: Page) -> Statements:
     reached = (rest > 1e-3).sum(0)
     others = [i for i in range(len(page.src)) if i != row]
     most = max(others, key=lambda i: np.float32(both[0][i, -1]))
-    article = " German writes *der*, *die* or *das* as the noun demands: for an article the noun matters."
+    article = " It is an article; in German its form depends on the noun."
     far = inline(page.src[most].text), most + 1, number(both[0][most, -1], 2)
     noun = article * (page.src[most].text.lower() in ("the", "a", "an"))
     counts = len(rest), reached[1], reached[2], reached[-1], N

@@ -223,7 +223,7 @@ def worth(page: Page) -> Statements:
 def predict(page: Page) -> Statements:
     text = Text(page)
     at, n = text.telling, len(text.ids)
-    yield prose.question("your text has pieces", 1, n, round(0.15 * n))
+    yield prose.question("your text has pieces", 1, n, max(1, round(0.15 * n)))
     ids = [text.guesses(at)[rank - 1] for rank in (1000, 10, 1)]
     each = [text.swapped(at, id)[at] for id in ids]
     p, least = [chance(one) for one in each], int(np.argmin(each))

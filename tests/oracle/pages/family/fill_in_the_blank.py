@@ -182,7 +182,7 @@ def corruption(page: Page) -> Statements:
         cards.append((entry(now), [f"{fate}: {piece.text}"] if asked else [], piece.word, bool(asked)))
     yield claims.cards(cards, **prose.words("what bert would read"))
     counts = [fates.count(fate) for fate in ("hidden", "swapped", "left")]
-    nothing = "" if sum(counts) else " BERT learns nothing from this row."
+    nothing = "" if sum(counts) else " No blank, nothing to guess in this row."
     yield from prose("drawn of pieces hidden", sum(counts), len(blanks.ids), *counts, nothing)
     of_thousand = 10 * int(share[:-1])
     yield claims.table(

@@ -241,7 +241,10 @@ def scene_frame(oracle: Gpt, n: int, at: int) -> dict[str, Any]:
     best = likeliest(shares, 5, label)
     fan = [screen.card(entry(id), "strong" * (id == label), chance(shares[id]), shares[id]) for id in best]
     took = visible(names[at]), chance(shares[label])
-    if at >= n:
+    top = best[0]
+    if at == n and top != label:
+        says = prose.line("so that it writes on", visible(entry(top)), chance(shares[top]), *took)
+    elif at >= n:
         says = prose.line("it takes the end", took[1]) if label == EOS else prose.line("past your text", *took)
     else:
         before = f"After “{visible(names[at - 1])}”" if at else "With nothing to read yet"
@@ -366,7 +369,7 @@ def narrowing(page: Page, before: Ids, taken: int, at: tuple[int, bool]) -> Stat
 def three_temperatures(page: Page) -> Statements:
     text, first = opening(page)
     begun, most = (*text.ids, *first), min(len(text.ids) + 40, most_pieces())
-    yield from prose("the same text three")
+    yield from prose("the same text three", prose.line("the first word is") if first else "")
     yield from openings()
     runs: dict[float, Ids] = {0.0: greedy(begun, most)}
     for heat in (0.7, 1.2):

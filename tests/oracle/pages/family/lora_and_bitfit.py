@@ -120,7 +120,7 @@ def scene_frame(text: str, style: str, written: list[tuple[int, ...]], at: int) 
         states = ["strong" if n in changed else "written" for n in range(len(ids))]
         return [screen.card(p.text, s) for p, s in zip(pieces(ids), states, strict=True)][begin : begin + 12]
 
-    rows = (("W₀ alone", first), (f"with {share:g} · BA", now))
+    rows = (("W₀ alone", first), (f"with {share:g} · (α/r)BA", now))
     learned, answer = sum(w.size for w in adapter(style).values()), text_of(now) or "(nothing)"
     as_before = " (as before)" if at and text_of(now) == text_of(first) else ""
     return screen.frame(
@@ -143,7 +143,7 @@ def matrices(style: str, share: float) -> list[dict[str, Any]]:
         screen.matrix(weights()[f"{path}.weight"][:14, :14], "W₀, 256 × 256", f"{n:,} locked", signed=True, pale=0.6),
         screen.matrix(up[:14], "B", "1,024", signed=True),
         screen.matrix(down[:, :14], "A, 4 × 256", "1,024", signed=True),
-        screen.matrix(share * corner, f"added to W₀: {share:g} · BA", ends=float(abs(corner).max()), signed=True),
+        screen.matrix(share * corner, f"added to W₀: {share:g} · (α/r)BA", ends=float(abs(corner).max()), signed=True),
     ]
 
 

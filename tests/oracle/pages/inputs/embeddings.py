@@ -28,6 +28,7 @@ STATES = (
     {"sentence": "My neighbour's cat sleeps all day. " * 6, "rows": "3 cosines", "find": "q" * 60},
     {"sentence": "Go", "stack": "Decoder", "find": "riday", "cell": "1.2"},
     {"find": "Bank", "entry": "7"},
+    {"sentence": "# @ [", "find": "#"},  # of these hardly any stood in a text that it learned from
     {"find": "<script>* \x00", "entry": "-x", "rows": "4"},
     {"find": "   ", "entry": "99999999"},
 )
@@ -180,7 +181,8 @@ def nearest(entry: int) -> Statements:
         )
     as_near = int((usual() >= best[True] - 1e-6).sum())
     by_chance, usual_one = best[True] <= best[False] + 0.05, as_near > len(usual()) / 4
-    verdict = prose.words("how near it is")["chance" if by_chance else "usual" if usual_one else "near"]
+    near = "same" if best[True] > 0.98 else "chance" if by_chance else "usual" if usual_one else "near"
+    verdict = prose.words("how near it is")[near]
     yield from prose("the nearest row has", number(best[True]), number(best[False]), len(usual()), as_near, verdict)
 
 
@@ -258,9 +260,8 @@ def predict(page: Page) -> Statements:
 
 def nearest_question(page: Page) -> claims.Question:
     own = list(dict.fromkeys(piece.id for piece in page.src if piece.word >= 0))
-    entry = max(own, key=lambda id: neighbours(id, 1)[0][1])
-    if neighbours(entry, 1)[0][1] < 0.45:
-        entry = encoded("big")[0]
+    clear = [id for id in own if 0.45 <= neighbours(id, 1)[0][1] <= 0.98]
+    entry = max(clear, key=lambda id: neighbours(id, 1)[0][1]) if clear else encoded("big")[0]
     near = [id for id, _ in neighbours(entry, 8)]
     there = [i for i in (entry + 1, entry + 2, entry + 3, entry - 1, entry - 2) if 0 <= i < len(units())]
     others = [i for i in dict.fromkeys([near[-1], *there]) if i != near[0] and name(i) != name(near[0])][:3]

@@ -57,6 +57,8 @@ STATES = (
     {"snapshot": "200", "learned_trial": TRIALS[3], "sentence": "The boy who lives here sees the girl every day."},
     {"snapshot": "7", "learned_trial": TRIALS[5], "look": "nothing", "snapshot_head": "3.1"},
     {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": LONG},
+    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Hello"},
+    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Please turn on the light."},
 )
 MOST = 64
 SCENE = 7  # pieces of each text
@@ -262,8 +264,14 @@ def heads_formed(page: Page) -> Statements:
     yield lines_plot(page, alt, shares, dict(zip(named, COLOURS, strict=True)), y, across=0.5)
     formed = {head: step for head in heads() if (step := first_above(shares[head])) is not None}
     if formed:
-        lower = [prose.line("with a line of", level, *first_head(shares, level)[:2]) for level in (0.4, 0.3)]
-        yield from prose("on head formed first", on, *first_head(shares, 0.5), " ".join(lower))
+        head, step, share = first_head(shares, 0.5)
+        others = [first_head(shares, level) for level in (0.4, 0.3)]
+        lower = [prose.line("with a line of", level, *of[:2]) for level, of in zip((0.4, 0.3), others, strict=True)]
+        depends = ", and which head comes first depends on it" * any(of[0] != head for of in others)
+        if step == "0":
+            yield from prose("on head has of", on, head, share)
+        else:
+            yield from prose("on head formed first", on, head, step, share, depends, " ".join(lower))
     else:
         yield from prose("on no head formed", on)
     yield claims.table(

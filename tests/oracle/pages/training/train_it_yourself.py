@@ -104,7 +104,7 @@ def tiny_scene(
     ]
     weights = now[f"decoder.layers.{config(page)['n_layers'] - 1}.cross_attn.weights"].mean(0)
     task = page.choice("task", TASKS, "reverse")
-    read_now = prose.line("the first letters of", len(letters)) if letters else prose.line("learning your text has")
+    read_now = prose.line("the first letters of", letters) if letters else prose.line("learning your text has")
     rows = [
         screen.row([screen.card(SIGNS[id]) for id in now.ids["encoder"]], "your letters"),
         screen.row(written, "its guesses", "output"),
