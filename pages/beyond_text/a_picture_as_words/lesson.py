@@ -96,7 +96,7 @@ def predict(trace: Trace) -> Sequence[Question]:
         if right == 2:
             told = f"They are {apart} apart. That is less than two standard errors."
         options = (f"the {KINDS['vit']}", f"the {KINDS['cnn']}", "too close to call")
-        wrong = {k: "It is not ahead." for k in (0, 1)} | {2: "They are two standard errors apart, or more."}
+        wrong = dict.fromkeys((0, 1), "It is not ahead.") | {2: "They are two standard errors apart, or more."}
         wrong[int(mean > 0)] = "It is ahead, but not by two standard errors."
         del wrong[right]
         return Question(name, asks, options, frozenset({right}), told, wrong=wrong)
