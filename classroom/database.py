@@ -83,6 +83,8 @@ class Database:
         pool: dict[str, Any] = {"pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": PATIENCE_SECONDS}
         if not self._file:
             waits = {"connect_timeout": PATIENCE_SECONDS, "options": f"-c lock_timeout={PATIENCE_SECONDS}s"}
+            # A machine that is gone answers nothing, and without this a connection waits for it a quarter of an hour.
+            waits |= {"tcp_user_timeout": 1000 * PATIENCE_SECONDS, "keepalives_idle": PATIENCE_SECONDS}
             return create_engine(self._url, pool_pre_ping=True, connect_args=waits, **pool)
         engine = create_engine(self._url, creator=partial(_open_file, self._file), **pool)
         # Python's module would begin a transaction only before the first change: too late to keep others out.

@@ -5,21 +5,24 @@ Whoever does something holds a `Member`, which only the right token gives.
 
 from collections.abc import Mapping
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, exists, func, select
 from sqlalchemy.orm import Session
 
-from classroom.classes import ENDED, Member, by_code, delete_rows, seconds
+from classroom import rate_limits
+from classroom.classes import ENDED, HERE_SECONDS, Member, by_code, delete_rows, seconds
 from classroom.codes import clean, hashed, read_code
 from classroom.database import Database
-from classroom.errors import LeftError, NoSuchClassError, NotPossibleError
+from classroom.errors import LeftError, NoSuchClassError, NotPossibleError, TooManyTriesError
 from classroom.rate_limits import Origin
-from classroom.tables import Class, Learner
+from classroom.tables import Answer, Class, Learner
 
 MAX_NICKNAME, MAX_SENTENCE = 24, 300
 MAX_LEARNERS = 500
 
 LOCKED = "This class lets nobody else in: ask your teacher."
 CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
+MANY_SEATS = "Many have joined classes from this browser: wait an hour, then try again."
+MANY_SEATS_ALL = "Many have joined classes from your network: wait an hour, then try again."
 LEFT = "You have left this class in another tab. To come back, load this page again and type the code."
 NOT_LEFT = (
     "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
@@ -35,21 +38,51 @@ def join(
     Args:   token: the browser's own, from `words.new_secret`; address, visitor: see `limits.Origin`
     Raises: NoSuchClassError, TooManyTriesError, NotPossibleError; StoreError
     """
-    now = seconds() if now is None else now
-    found = by_code(db, code, Origin(address, visitor), now)
+    now, origin = seconds() if now is None else now, Origin(address, visitor)
+    found = by_code(db, code, origin, now)
     with db.writing() as session:
         room = session.get(Class, found.id, with_for_update=True)
         if room is None:
             raise NoSuchClassError(ENDED)
         known = session.scalar(select(Learner).where(Learner.class_id == room.id, Learner.token_hash == hashed(token)))
         if known is None:
-            count = session.scalar(select(func.count()).where(Learner.class_id == room.id)) or 0
-            if room.locked or count >= MAX_LEARNERS:
-                raise NotPossibleError(LOCKED if room.locked else CROWDED)
+            if room.locked:
+                raise NotPossibleError(LOCKED)
+            within = rate_limits.count(session, rate_limits.SEATS, origin, now)
+            if not all(within):
+                raise TooManyTriesError(MANY_SEATS_ALL if within.visitor else MANY_SEATS)
+            make_room(session, room, now)
             name = clean(nickname, MAX_NICKNAME)
             known = Learner(class_id=room.id, token_hash=hashed(token), nickname=name, joined=now, seen=now)
             session.add(known)
     return Member(room.id, known.id, known.nickname, room.title)
+
+
+def make_room(session: Session, room: Class, now: int) -> None:
+    """If a class is full, whoever came first of those who are not here and never answered makes room.
+
+    Without that, one person could take all seats under ever new names.
+
+    Raises: NotPossibleError
+    """
+    count = session.scalar(select(func.count()).where(Learner.class_id == room.id)) or 0
+    if count < MAX_LEARNERS:
+        return
+    away = (Learner.class_id == room.id) & ~Learner.seen.between(now - HERE_SECONDS, now + HERE_SECONDS)
+    silent = ~exists().where(Answer.learner_id == Learner.id)
+    idle = session.scalar(select(Learner).where(away, silent).order_by(Learner.seen, Learner.id).limit(1))
+    if idle is None:
+        raise NotPossibleError(CROWDED)
+    session.delete(idle)
+
+
+def offered(db: Database, member: Member) -> str:
+    """The sentence that the teacher may show, or ''.
+
+    Raises: NoSuchClassError; StoreError
+    """
+    with db.reading() as session:
+        return present(session, member).sentence
 
 
 def come_back(db: Database, code: str, token: str) -> Member | None:

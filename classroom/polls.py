@@ -104,7 +104,7 @@ def checked(asked: Asked) -> Asked:
 
 
 def ask(db: Database, teacher: Teacher, asked: Asked, now: int | None = None) -> int:
-    """Put a question to a class; the one before is closed. Its id.
+    """Put a question to a class; the one before is closed. Its id. The one that is open already stays: a second click.
 
     Raises: NotPossibleError; NoSuchClassError; StoreError
     """
@@ -114,11 +114,14 @@ def ask(db: Database, teacher: Teacher, asked: Asked, now: int | None = None) ->
         polls = session.scalars(select(Poll).where(Poll.class_id == teacher.class_id).with_for_update()).all()
         if len(polls) >= MAX_POLLS:
             raise NotPossibleError(f"A class can have {MAX_POLLS} questions; delete it and open another.")
+        newest = max(polls, key=lambda poll: poll.number, default=None)
+        if newest and not newest.closed and _shown(newest, [], 0).asked == asked:
+            return newest.id
         for before in polls:
             before.closed = True
         poll = Poll(
             class_id=teacher.class_id,
-            number=max((before.number for before in polls), default=0) + 1,
+            number=newest.number + 1 if newest else 1,
             lesson=asked.lesson,
             text=asked.text,
             options=list(asked.options),

@@ -48,6 +48,7 @@ class Limit:
 # for one of a hundred classes.
 CODES = Limit("code", 20, 1000, 600)
 CLASSES = Limit("class", 10, 1000, 3600)
+SEATS = Limit("seat", 10, 1000, 3600)  # taken in any class: who comes back to theirs takes none
 IN_USE_SECONDS = 24 * 3600
 
 

@@ -30,9 +30,10 @@ LONGEST_WAIT = 5.0  # seconds, for work done before
 RUNS_AT_ONCE, RUNS_OF_ADDRESS = 2, 4  # of one visitor; of all at one address: more would only share one core
 LEASE_SECONDS = 2.0  # for so long a run counts for its address: it may wait for a stranger's model
 LOST_SECONDS = 10.0  # without a sign of life, after which a run whose end was not heard no longer counts
+BEGUN_SECONDS = 1.0  # after which no second run follows a first any more
 CLOSED_SECONDS = 1.0  # for so long a run goes on whose page was closed
 KEPT_SECONDS = 60.0  # a share without a page is remembered: who connects anew does not begin anew
-SHORT_BYTES = 1000  # what tells that a run is over is shorter
+SHORT_BYTES = 1000  # what tells that a run has begun or is over is shorter
 _GOES_ON = ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
@@ -113,9 +114,13 @@ class Runs:
             self._going_on.add(self)
             self._over.clear()
             self._later(LEASE_SECONDS, self._leave_address)
-        else:
+        elif self._never_began not in self._timers:  # else no run goes on that this could change or repeat
             self._again = True
         self._later(LOST_SECONDS, self._end)
+
+    def began(self) -> None:
+        """A run has begun."""
+        self._stop(self._never_began)
 
     def heard(self, status: int) -> None:
         """A run has ended."""
@@ -125,6 +130,8 @@ class Runs:
         again, self._again = self._again, False
         if status != _GOES_ON and not again:
             self._end()
+        elif status != _GOES_ON:  # two messages may also have become one run, or one may have asked for what is gone
+            self._later(BEGUN_SECONDS, self._never_began)
 
     def close(self) -> None:
         """The page was closed: a run that goes on ends soon."""
@@ -148,18 +155,26 @@ class Runs:
                 await asyncio.wait_for(self._over.wait(), seconds)
 
     def _later(self, seconds: float, do: Callable[[], None]) -> None:
-        if before := self._timers.pop(do, None):
-            before.cancel()
+        self._stop(do)
         self._timers[do] = asyncio.get_running_loop().call_later(seconds, do)
 
+    def _stop(self, do: Callable[[], None]) -> bool:
+        """What was to be done later is not; whether there was such a thing."""
+        timer = self._timers.pop(do, None)
+        if timer:
+            timer.cancel()
+        return timer is not None
+
     def _leave_address(self) -> None:
-        if lease := self._timers.pop(self._leave_address, None):
-            lease.cancel()
+        if self._stop(self._leave_address):
             self._of_address.leave()
 
+    def _never_began(self) -> None:
+        self._end()
+
     def _end(self) -> None:
-        if timer := self._timers.pop(self._end, None):
-            timer.cancel()
+        for timer in (self._end, self._never_began):
+            self._stop(timer)
         if self._charged is not None:
             self._charged = None
             self._going_on.discard(self)
@@ -175,13 +190,17 @@ def asks_for_a_run(message: Message) -> bool:
         return False  # the server closes such a connection
 
 
-def end_of_a_run(message: Message) -> int | None:
-    """How a run ended, if this says so."""
+def listen(message: Message, runs: Runs) -> None:
+    """Note that a run has begun or ended, if this says so."""
     data = message.get("bytes") or b""
     if message["type"] != "websocket.send" or len(data) > SHORT_BYTES:
-        return None
+        return
     said = ForwardMsg.FromString(data)
-    return said.script_finished if said.WhichOneof("type") == "script_finished" else None
+    kind = said.WhichOneof("type")
+    if kind == "script_finished":
+        runs.heard(said.script_finished)
+    elif kind == "session_status_changed" and said.session_status_changed.script_is_running:
+        runs.began()
 
 
 class FairShare:
@@ -228,8 +247,7 @@ class FairShare:
             return message
 
         async def listening(message: Message) -> None:
-            if (status := end_of_a_run(message)) is not None:
-                runs.heard(status)
+            listen(message, runs)
             await send(message)
 
         if share.pages > MOST_PAGES:

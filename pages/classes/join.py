@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from classroom.codes import new_secret
-from classroom.members import MAX_NICKNAME, join, leave, offer
+from classroom.codes import clean, new_secret
+from classroom.members import MAX_NICKNAME, MAX_SENTENCE, join, leave, offer, offered
 from classroom.polls import Shown, answer
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
 from pages.classes.poll_view import options_of, question_text, results
@@ -16,7 +16,7 @@ from ui.text import bold, in_markdown
 from ui.visitor import visitor
 
 LOOK_SECONDS = 2.0
-_TOKEN, _OFFERED = "class.token", "class.offered"  # in the session
+_TOKEN = "class.token"  # in the session
 
 
 def door() -> None:
@@ -94,18 +94,17 @@ def _answer(mine: Seat, poll: Shown) -> None:
 def sentence_offer(mine: Seat) -> None:
     """Whether the teacher may show the sentence in the bar above; it is kept only if so."""
     st.subheader("Your sentence", anchor=False)
-    offered = st.session_state.get(_OFFERED, "")
-    typed = (st.session_state.get(SENTENCE) or "").strip()[:300]
-    if offered:
-        st.markdown(f"Your teacher may show {bold(offered)} to the class.")
+    shown = offered(room().db, mine.member)
+    typed = clean(st.session_state.get(SENTENCE) or "", MAX_SENTENCE)
+    if shown:
+        st.markdown(f"Your teacher may show {bold(shown)} to the class.")
         button("Take it back", "class_take_back", MEMBER, partial(_offer, mine, ""))
-    if typed and typed != offered:
+    if typed and typed != shown:
         button("Let my teacher show the sentence above", "class_offer", MEMBER, partial(_offer, mine, typed))
 
 
 def _offer(mine: Seat, text: str) -> None:
     offer(room().db, mine.member, text)
-    st.session_state[_OFFERED] = text
 
 
 def way_out(mine: Seat) -> None:
@@ -130,5 +129,6 @@ with told():
         name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
         st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
         asked(mine)
-        sentence_offer(mine)
-        way_out(mine)
+        if seat() is not None:  # else they have left, in another tab
+            sentence_offer(mine)
+            way_out(mine)

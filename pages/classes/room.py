@@ -1,7 +1,7 @@
 """The store as pages use it: opened once, and who this visitor is in it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -46,7 +46,8 @@ def room() -> Room:
     Raises: StoreError; then it is tried again next time
     """
     db = Database()
-    sweep(db)
+    with suppress(StoreError):  # on a full disk nothing can be deleted, and all can be read
+        sweep(db)
     return Room(db, Boards(db))
 
 

@@ -1,6 +1,7 @@
 """Where a class stands in the course: how much of each lesson its learners have answered right."""
 
 from collections.abc import Sequence
+from statistics import multimode
 
 import streamlit as st
 
@@ -35,7 +36,9 @@ def where_they_stand(at: Desk) -> None:
 
 def _lesson(title: str, counts: Sequence[tuple[int, int]], everyone: Sequence[Somebody]) -> None:
     if counts:
-        asks = max(of for _, of in counts)
+        # As most say: a cookie may hold anything, and lessons may have asked more before.
+        asks = max(multimode(of for _, of in counts))
+        counts = [(min(right, asks), of) for right, of in counts]
         right, done = sum(right for right, _ in counts), sum(right >= asks for right, _ in counts)
         most = asks * len(everyone)
         words = f"{title}: **{right}** of {most} answered right. All right: **{done}** of {len(everyone)} learners."

@@ -75,6 +75,8 @@ def follow(page: str, mine: Seat) -> Board:
 def where_everyone_is(page: str, board: Board) -> None:
     """A way there for those who came later."""
     place = board.place
+    if st.session_state.get(_SENT) is not None:  # they are being sent
+        return
     if place and place.page != page and st.button("Go where everyone is", key="class_go", type="tertiary"):
         go(place.page, place.state)
 
@@ -103,7 +105,7 @@ def _note_progress(mine: Seat) -> None:
 def _teacher(page: str, at: Desk, own: Page) -> None:
     with told(DESK):
         seen = overview(room().db, at.teacher)
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_strip"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_desk"):
             st.markdown(f"You teach **{at.teacher.code}** · {seen.here} here", width="content")
             if st.button("Everyone here now", key="class_send", help="Brings all learners to this page as it is."):
                 state = {name: value for name, value in st.query_params.items() if name not in NOT_SENT}

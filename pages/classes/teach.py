@@ -1,16 +1,18 @@
 """A teacher's side of a class: open it, put questions, see answers come in, and where the class stands."""
 
+from functools import partial
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import streamlit as st
 
 from classroom.classes import MAX_TITLE, delete_class, lock_class, open_class, teach
+from classroom.errors import NotTheTeacherError
 from classroom.export import results as results_file
 from classroom.polls import overview
 from classroom.qr import qr_code
 from pages.classes.browser import DESK, TEACHER, keep_code_and_secret, room_for_the_class
 from pages.classes.questions import live_question, put_question
-from pages.classes.room import Desk, address, button, desk, room, told
+from pages.classes.room import Desk, address, button, desk, failed, on_press, room, told
 from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
@@ -18,18 +20,23 @@ from ui.text import bold, in_html
 from ui.visitor import visitor
 
 LOOK_SECONDS = 1.0
-_OTHER, _DELETED = "class.other", "class.deleted"  # in the session
+_OTHER, _DELETED, _LINK, _LOCKED = "class.other", "class.deleted", "class.link", "teach/locked"  # in the session
 ALONE = ("localhost", "127.0.0.1", "::1")  # names by which a machine means itself
 
 
 def come_by_link() -> None:
     """By the secret link. The secret leaves the address at once: the projector shows that, too."""
-    code, secret = st.query_params.get("class", ""), st.query_params.get("secret", "")
+    given = tuple(st.query_params.pop(name, "") for name in ("class", "secret"))
+    code, secret = given if any(given) else st.session_state.get(_LINK, given)
     if not code and not secret:
         return
-    for name in ("class", "secret"):
-        st.query_params.pop(name, None)
-    at = Desk(teach(room().db, code, secret, address()), secret)
+    st.session_state[_LINK] = code, secret  # if the store fails now, the next run tries again
+    try:
+        at = Desk(teach(room().db, code, secret, address()), secret)
+    except NotTheTeacherError:
+        del st.session_state[_LINK]
+        raise
+    del st.session_state[_LINK]
     mine = desk()
     st.session_state[DESK if mine is None or mine.teacher == at.teacher else _OTHER] = at
 
@@ -98,9 +105,14 @@ def joined(at: Desk) -> None:
     with told(DESK):
         seen = overview(room().db, at.teacher)
         st.markdown(f"**{seen.learners}** joined · **{seen.here}** here now")
-        locked = st.toggle("Let nobody else in", seen.locked, key="teach/locked")
-        if locked != seen.locked:
-            lock_class(room().db, at.teacher, locked)
+        # Another device of the teacher may have changed it: what the class has counts.
+        st.session_state[_LOCKED] = seen.locked
+        st.toggle("Let nobody else in", key=_LOCKED, on_change=on_press, args=(DESK, partial(_lock, at)))
+        failed()
+
+
+def _lock(at: Desk) -> None:
+    lock_class(room().db, at.teacher, st.session_state[_LOCKED])
 
 
 def end(at: Desk) -> None:

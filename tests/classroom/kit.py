@@ -5,7 +5,7 @@ from typing import NamedTuple
 from classroom.classes import Member, Place, Teacher, open_class
 from classroom.database import Database
 from classroom.members import join
-from classroom.polls import Asked, Shown, board, chosen_in
+from classroom.polls import Asked, Boards, Shown, chosen_in
 
 NOW = 1_800_000_000
 DAY = 24 * 3600
@@ -29,5 +29,5 @@ class View(NamedTuple):
 
 
 def view(db: Database, member: Member) -> View:
-    seen = board(db, member)
+    seen = Boards(db).of(member)
     return View(seen.poll, chosen_in(db, member, seen.poll.poll_id) if seen.poll else frozenset(), seen.place)

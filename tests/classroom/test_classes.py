@@ -178,9 +178,30 @@ def test_a_locked_class_lets_only_its_learners_in(db: Database) -> None:
 def test_a_class_holds_so_many_and_no_more(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classroom.members.MAX_LEARNERS", 3)
     teacher = new_class(db)
-    learners(db, teacher, 3)
+    one, two, three = learners(db, teacher, 3)
     with pytest.raises(NotPossibleError, match=r"^This class is full"):
         join(db, teacher.code, "one more", "", "school", NOW)
+    # Whoever is gone and never answered makes room, and nobody else.
+    later = NOW + HERE_SECONDS + 1
+    stand(db, two, "masking", later)
+    answer(db, one, ask(db, teacher, QUESTION, NOW), frozenset({0}), NOW)
+    joined = join(db, teacher.code, "one more", "", "school", later)
+    assert {who.learner_id for who in people(db, teacher, later)} == {who.learner_id for who in (one, two, joined)}
+    with pytest.raises(LeftError):
+        stand(db, three, "masking", later)
+    with pytest.raises(NotPossibleError, match=r"^This class is full"):
+        join(db, teacher.code, "and another", "", "school", later)
+
+
+def test_one_browser_takes_so_many_seats_and_comes_back_to_its_own(db: Database) -> None:
+    teacher = new_class(db)
+    for n in range(rate_limits.SEATS.of_visitor):
+        join(db, teacher.code, f"token {n}", "", "school", NOW, "greedy")
+    with pytest.raises(TooManyTriesError, match=r"^Many have joined classes from this browser"):
+        join(db, teacher.code, "one more", "", "school", NOW, "greedy")
+    assert join(db, teacher.code, "token 0", "", "school", NOW, "greedy")
+    assert join(db, teacher.code, "another", "", "school", NOW, "somebody")
+    assert join(db, teacher.code, "one more", "", "school", NOW + rate_limits.SEATS.seconds, "greedy")
 
 
 def test_where_learners_stand_and_who_is_here(db: Database) -> None:

@@ -63,6 +63,9 @@ class Classes(RuleBasedStateMachine):
         except NoSuchClassError:
             assert teacher not in self.inside
             return multiple()
+        if self.asked[teacher] and self.asked[teacher][-1] not in self.closed:
+            assert poll == self.asked[teacher][-1]  # the same question is open already
+            return multiple()
         self.closed |= set(self.asked[teacher])
         self.asked[teacher].append(poll)
         return teacher, poll

@@ -132,8 +132,8 @@ def test_a_class_has_so_many_questions_and_no_more(db: Database, monkeypatch: py
     monkeypatch.setattr("classroom.polls.MAX_POLLS", 3)
     assert MAX_POLLS == 100
     teacher = new_class(db)
-    for _ in range(3):
-        ask(db, teacher, QUESTION)
+    for n in range(3):
+        ask(db, teacher, replace(QUESTION, text=str(n)))
     with pytest.raises(NotPossibleError):
         ask(db, teacher, QUESTION)
 

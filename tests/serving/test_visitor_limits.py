@@ -12,6 +12,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from classroom import rate_limits
+from classroom.members import MAX_LEARNERS
 from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, UNNAMED, VISITOR_COOKIE, visitor_limits
 from serving.proxy import LIMITS
 from serving.visitor_limits import MESSAGES_A_SECOND, MESSAGES_AT_ONCE, RUNS_AT_ONCE, Bucket, FairShare, Gate, Share
@@ -94,6 +95,12 @@ def end(status: int) -> Message:
     return {"type": "websocket.send", "bytes": message.SerializeToString()}
 
 
+def start() -> Message:
+    message = ForwardMsg()
+    message.session_status_changed.script_is_running = True
+    return {"type": "websocket.send", "bytes": message.SerializeToString()}
+
+
 class Page:
     """A page that asks for runs, and an app that reads what is asked and ends a run when it is told to."""
 
@@ -127,6 +134,9 @@ class Page:
     async def finish(self, status: int = DONE) -> None:
         await self._send(end(status))
         await soon()
+
+    async def start(self) -> None:
+        await self._send(start())
 
     async def close(self) -> None:
         self._ended.set()
@@ -202,6 +212,32 @@ def test_a_visitors_runs_come_one_after_the_other_and_nobody_elses_wait() -> Non
         await asyncio.sleep(visitor_limits.CLOSED_SECONDS + 0.1)
         assert greedy[3].read == 1
         for page in (*greedy[:1], *greedy[2:], other):
+            await page.close()
+
+    to_the_end(run())
+
+
+def test_two_messages_that_become_one_run_hold_their_place_for_one_run() -> None:
+    async def run() -> None:
+        share = FairShare(None)  # type: ignore[arg-type]
+        pages = []
+        for _ in range(RUNS_AT_ONCE + 2):
+            pages.append(Page(share, visitor="a" * 32))
+            await asyncio.sleep(0)
+        for page in pages[:2]:
+            page.left += 1
+        await soon()
+        for page in pages[:2]:
+            await page.finish()
+        await pages[1].start()  # of this one the second message does begin a run
+        pages[0].left += 1  # as one asks that looks for news, again and again
+        await soon()
+        assert [page.read for page in pages] == [3, 2, 0, 0]
+        await asyncio.sleep(visitor_limits.BEGUN_SECONDS)
+        assert [page.read for page in pages] == [3, 2, 1, 0]
+        await pages[1].finish()
+        assert pages[3].read == 1
+        for page in pages:
             await page.close()
 
     to_the_end(run())
@@ -284,8 +320,6 @@ def test_what_asks_for_no_run_takes_no_place() -> None:
     assert visitor_limits.asks_for_a_run(rerun())
     for other in (rerun("stop_script"), {"type": "websocket.receive", "bytes": b"\xff\xff"}, {"text": "x"}):
         assert not visitor_limits.asks_for_a_run(other)
-    assert visitor_limits.end_of_a_run(end(DONE)) == DONE
-    assert visitor_limits.end_of_a_run({"type": "websocket.accept"}) is None
 
 
 def test_a_class_of_three_hundred_behind_one_address_is_not_kept_waiting() -> None:
@@ -311,12 +345,15 @@ def test_the_limits_are_told_as_they_are() -> None:
         f"open tabs | {MOST_PAGES} in a process |",
         f"wrong codes of a class | {rate_limits.CODES.of_visitor} in ten minutes | this browser waits ten minutes |",
         f"classes opened | {rate_limits.CLASSES.of_visitor} an hour | this browser waits an hour |",
+        f"classes joined for the first time | {rate_limits.SEATS.of_visitor} an hour | this browser waits an hour |",
+        f"A class holds {MAX_LEARNERS} learners:",
         f"{LIMITS['UNNAMED_REQUESTS']} first pages a second",
         f"{LIMITS['ADDRESS_REQUESTS']} requests a second, {LIMITS['ADDRESS_PAGES']} open pages",
         f"{visitor_limits.RUNS_OF_ADDRESS} pages that work at once in a process",
         f"{rate_limits.CODES.of_address} wrong codes in ten minutes, {rate_limits.CLASSES.of_address} classes an hour",
     ):
         assert text in told, text
-    assert (rate_limits.CODES.seconds, rate_limits.CLASSES.seconds) == (600, 3600)
+    assert rate_limits.CLASSES.of_address == rate_limits.SEATS.of_address
+    assert [one.seconds for one in (rate_limits.CODES, rate_limits.CLASSES, rate_limits.SEATS)] == [600, 3600, 3600]
     assert LIMITS["UNNAMED_BURST"] >= 300
     assert LIMITS["ADDRESS_PAGES"] >= 3 * 300

@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 from classroom import members as members_module
 from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
 from classroom.classes import teach as teach_class
-from classroom.database import FULL, GONE, NEWER, Database
-from classroom.errors import NotTheTeacherError
+from classroom.database import BUSY, FULL, GONE, NEWER, Database
+from classroom.errors import BusyError, NotTheTeacherError
 from classroom.members import LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
@@ -199,6 +199,28 @@ def test_a_sentence_is_offered_shown_and_taken_back(db: Database) -> None:
     assert any(one.value.startswith("Nobody has offered") for one in sound(seen.run()).info)
 
 
+def test_an_offer_can_be_taken_back_after_the_page_was_loaded_anew_and_holds_for_its_class_alone(db: Database) -> None:
+    at, other = a_class(db), a_class(db)
+    seat = a_learner(db, at)
+    offer(db, seat.member, "The dog sleeps.")
+    app = sitting(seat)
+    assert "Your teacher may show **The dog sleeps.** to the class." in plain(markdown(app))
+    assert "may show" not in markdown(sitting(a_learner(db, other)))
+    press(app, "Take it back")
+    assert people(db, at.teacher)[0].sentence == ""
+    assert "may show" not in markdown(app)
+
+
+def test_who_teaches_and_learns_in_one_browser_sees_both_lines_and_the_page(db: Database) -> None:
+    at = a_class(db)
+    app = AppTest.from_file(ROUTER, default_timeout=60)
+    app.session_state[MEMBER], app.session_state[DESK] = a_learner(db, at), at
+    sound(go_to(app, "masking").run())
+    assert "Masking" in [one.value for one in app.title]
+    code = at.teacher.code
+    assert {f"Class **{code}**", f"You teach **{code}** · 1 here"} <= {one.value for one in app.markdown}
+
+
 def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
     at = a_class(db)
     app = press(sitting(seat := a_learner(db, at)), "Leave and delete my answers")
@@ -248,6 +270,8 @@ def test_who_does_not_come_is_sent_again_and_in_the_end_left_in_peace(
     monkeypatch.setattr(strip_module.time, "monotonic", lambda: begin + later)
     sound(app.run())
     assert (component(app, "go")["attempt"] if going(app) else None) == attempt
+    # Whoever is being sent needs no button for it.
+    assert ("Go where everyone is" in [one.label for one in app.button]) == (attempt is None)
 
 
 def test_a_choice_that_was_not_sent_is_still_there_after_the_class_was_elsewhere(db: Database) -> None:
@@ -308,6 +332,43 @@ def test_a_class_is_opened_and_its_link_brings_one_back(db: Database) -> None:
     assert "**0** joined" in markdown(again)
     a_learner(db, again.session_state[DESK])
     assert "**1** joined · **1** here now" in markdown(sound(again.run()))
+
+
+def test_a_link_that_came_while_the_store_was_busy_is_tried_again(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = a_class(db)
+
+    def busy(*_: object) -> None:
+        raise BusyError(BUSY)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("classroom.classes.teach", busy)
+        app = opened(TEACH, **{"class": at.teacher.code, "secret": at.secret})
+        assert warnings(app) == [BUSY]
+        assert {"class", "secret"} & set(app.query_params) == set()
+    assert not warnings(sound(app.run()))
+    assert app.session_state[DESK].teacher == at.teacher
+
+
+def test_two_devices_of_a_teacher_do_not_undo_each_others_lock(db: Database) -> None:
+    at = a_class(db)
+    laptop, phone = standing(at, "Invitation"), standing(at, "Invitation")
+    for app, other, locked in ((laptop, phone, True), (phone, laptop, False)):
+        app.toggle(key="teach/locked").set_value(locked).run()
+        assert overview(db, at.teacher).locked == locked
+        for one in (app, other):
+            assert sound(one.run()).toggle(key="teach/locked").value == locked
+        assert overview(db, at.teacher).locked == locked
+
+
+def test_a_question_asked_twice_by_a_double_click_is_asked_once(db: Database) -> None:
+    at = a_class(db)
+    first = ask(db, at.teacher, PRIMES)
+    assert ask(db, at.teacher, PRIMES) == first
+    assert len(overview(db, at.teacher).polls) == 1
+    set_state(db, at.teacher, first, closed=True)
+    assert ask(db, at.teacher, PRIMES) != first  # again, later
 
 
 def test_the_box_takes_no_longer_name_than_a_class_keeps() -> None:
@@ -453,6 +514,11 @@ def test_all_right_is_who_has_answered_as_many_as_the_lesson_asks_now(db: Databa
     for name, counts in (("Ada", (3, 3)), ("Bob", (2, 2))):
         report(db, a_learner(db, at, name).member, {"masking": counts})
     said = "Masking: **5** of 6 answered right. All right: **1** of 2 learners."
+    assert progress(standing(at, "Progress")) == [(83, said)]
+    # A cookie may hold anything: what most say counts.
+    for name, counts in (("Cleo", (2, 3)), ("Dora", (99, 99))):
+        report(db, a_learner(db, at, name).member, {"masking": counts})
+    said = "Masking: **10** of 12 answered right. All right: **2** of 4 learners."
     assert progress(standing(at, "Progress")) == [(83, said)]
 
 
@@ -661,5 +727,5 @@ def of_class(at: Desk, page: str, state: dict[str, str], me: int | None = None) 
 
 
 def shown_strip(app: AppTest) -> list[Statement]:
-    (block,) = (one for one in elements(app.main) if getattr(one, "key", None) == "class_strip")
+    (block,) = (one for one in elements(app.main) if getattr(one, "key", None) in ("class_strip", "class_desk"))
     return read_block(block, "")
