@@ -29,8 +29,8 @@ def scene(trace: Trace) -> Scene:
     r = len(engine.run(most_changed, loaded, file_of(style))[2])
     cut = "" if text == trace.text else f" Read here: the first {READ} pieces."
     return Scene(
-        f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”. Added is α/r = {ALPHA / r:g} "
-        f"times their product. Drawn are the corners of those that changed most.{says}{cut}",
+        f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”; α/r is {ALPHA / r:g}. Drawn: "
+        f"the corners that changed most.{says}{cut}",
         "How much of BA is added",
         [scene_frame(style, tips, share) for share in range(len(SHARES))],
         by="slider",

@@ -65,7 +65,7 @@ def test_what_one_draws_is_read_and_patches_can_be_hidden(page: Page, url: str) 
     before = ink(page)
     rerun(page, lambda: draw(page, SEVEN))
     reads(page, 7)
-    expect(page.locator(".scene .answer")).not_to_contain_text("It is a")  # what it is nobody has told
+    expect(page.locator(".scene .answer")).not_to_contain_text("The digit is")  # what it is nobody has told
     assert 0 < ink(page) != before
     expect(page.locator(".drawing [aria-pressed=true]")).to_have_count(0)  # no sample is shown now
     assert "digit" not in page.url
@@ -116,7 +116,7 @@ def test_samples_go_round_through_all_that_it_reads_wrong(page: Page, url: str) 
         wrong.click()
         expect(page.locator(".scene .answer")).not_to_have_text(before)
         said.append(page.locator(".scene .answer").inner_text())
-    assert all(re.match(r"It reads (\d), [\d.]+\. It is a (?!\1)\d\.", one) for one in said), said
+    assert all(re.match(r"It reads (\d), [\d.]+\. The digit is (?!\1)\d\.", one) for one in said), said
     assert len(set(said)) == 3
     expect(wrong).to_have_attribute("aria-pressed", "true")
     opened(page, url, f"?digit={len(samples()[1]) - 1}")
