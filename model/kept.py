@@ -83,9 +83,13 @@ class Kept(Generic[Result]):
             found = self._look(key)  # it may have come while this thread waited
             if found:
                 return found[0]
-            result = compute()
-            freeze(result)
-            self._keep(key, result)
+            try:
+                result = compute()
+                freeze(result)
+                self._keep(key, result)
+            finally:  # a key may come from an address, so that of one that fails nothing may stay
+                with self._looking:
+                    self._computing.pop(key, None)
         return result
 
     def _lock_of(self, key: Hashable) -> Any:
@@ -106,7 +110,6 @@ class Kept(Generic[Result]):
     def _keep(self, key: Hashable, result: Result) -> None:
         size = self._size(result) + size_of(key)
         with self._looking:
-            self._computing.pop(key, None)
             if size > self.most_bytes:
                 return
             self._results[key] = result, size

@@ -52,7 +52,9 @@ def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
 
 
 def start(slot: str, task: Task) -> None:
-    """Put a training in line; it is then the visitor's `current` one."""
+    """Put a training in line; it is then the visitor's `current` one. A second click, come late, does nothing."""
+    if under_way(current(slot, task)):
+        return
     training = LiveTraining[Any](task)
     st.session_state[slot] = submit(training.run, visitor(), presence(), has_turn=True), training
     st.session_state[f"{slot}/started"] = True

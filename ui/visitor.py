@@ -6,17 +6,22 @@ from uuid import uuid4
 
 import streamlit as st
 
-from serving import MOST_PAGES, NAMED, TOO_MANY_PAGES, VISITOR_COOKIE
+from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, VISITOR_COOKIE
 from serving.streamlit_private import exists, get_instance, get_script_run_ctx
 
 _SLOT = "visitor"
 
 
 def visitor() -> str:
-    """One for all pages that a browser has open, if the app stands behind its proxy; else one for this page alone."""
+    """One for all pages that a browser has open, if the app stands behind its proxy; else one for this page alone.
+
+    Behind the proxy all at one address who keep no cookie are one: a page that is loaded anew must not begin anew.
+    """
     named = str(st.context.cookies.get(VISITOR_COOKIE, ""))
     if re.fullmatch("[0-9a-f]{32}", named):
         return named
+    if BEHIND_PROXY in st.context.headers:
+        return f"at {st.context.ip_address}"
     return str(st.session_state.setdefault(_SLOT, uuid4().hex))
 
 

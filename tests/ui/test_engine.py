@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from model.decoding.strategies import Beam
-from model.files.loaded_model import LoadedModel, load_model
+from model.files.loaded_model import LoadedModel, UnknownModelError, load_model
 from model.interventions import Head, Interventions
 from model.kept import Kept, kept
 from ui import engine
@@ -247,3 +247,16 @@ def test_memory_goes_back_to_the_system_once_after_a_model_was_loaded(monkeypatc
     engine.tidy_up("a page")
     engine.tidy_up("a page")
     assert len(given_back) == 1
+
+
+def test_nothing_is_kept_of_names_that_fail(empty_cache: Kept[object]) -> None:
+    """They come from addresses, so there may be any number of them."""
+
+    def fail() -> None:
+        raise UnknownModelError
+
+    for cache in (Kept[object](1000), empty_cache):
+        for n in range(3):
+            with pytest.raises(UnknownModelError):
+                cache.get(f"x{n}", fail)
+        assert not cache._computing

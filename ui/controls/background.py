@@ -29,6 +29,9 @@ def background(
         st.session_state.pop(slot, None)
 
     def start() -> None:
+        mine, _ = st.session_state.get(slot, (None, None))
+        if mine and mine.look() in ("waiting", "running"):  # a second click, which came late
+            return
         st.session_state[slot] = submit(work, visitor(), presence()), about
 
     if job is None:

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.training.train_it_yourself.tiny import SLOT as TINY
 from serving import work_queue as queue
 from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table, values
 from training.live import processes as live
@@ -110,6 +111,16 @@ def test_presses_in_quick_succession_leave_nothing_behind() -> None:
     while processes():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_a_second_click_on_start_that_comes_late_starts_no_second_training() -> None:
+    app = opened(SLUG)
+    late = button(app, "Start")
+    late.click().run()
+    job = app.session_state[TINY][0]
+    late.click().run()
+    assert app.session_state[TINY][0] is job
+    job.cancel()
 
 
 def processes() -> list[psutil.Process]:

@@ -33,3 +33,13 @@ def test_a_job_too_many_is_refused_in_a_sentence_and_can_be_started_later() -> N
     assert TOO_MANY not in [info.value for info in app.info]
     for job in [*jobs, app.session_state[f"job/job{MOST}"][0]]:
         job.cancel()
+
+
+def test_a_second_click_that_comes_late_starts_no_second_job() -> None:
+    app = AppTest.from_function(page, default_timeout=200).run()
+    late = app.button(key="job0/start")
+    late.click().run()
+    job = app.session_state["job/job0"][0]
+    late.click().run()
+    assert app.session_state["job/job0"][0] is job
+    job.cancel()
