@@ -9,11 +9,14 @@ away what has come when a connection breaks for good, and reads on when a file i
 """
 
 import errno
+import fcntl
 import hashlib
+import os
 import re
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +30,9 @@ FILE = re.compile(r"\w[\w.-]{0,199}\.(json|txt|model|spm)|model(-\d{5}-of-\d{5})
 SPARE_BYTES = 10**9  # of the disk that stay free
 TIMEOUT_SECONDS = 10  # without an answer
 POLL_SECONDS = 0.3
+BROKE = "The connection broke; try again, and the download goes on where it stopped."
+_CLOSED = "The app may not write into its folder of models: tell whoever runs it."
+OF_THE_DISK = {errno.ENOSPC: "The server's disk is full.", errno.EROFS: _CLOSED, errno.EACCES: _CLOSED}
 
 
 @dataclass(frozen=True)
@@ -158,17 +164,13 @@ class _Download(threading.Thread):
     def run(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for file in sorted(self.offer.files, key=lambda file: file.name == "config.json"):
-                self._fetch(file)
+            with _alone_in(self.folder):
+                for file in sorted(self.offer.files, key=lambda file: file.name == "config.json"):
+                    self._fetch(file)
         except ModelError as error:
             self.failed = str(error)
         except Exception as error:  # of the network or of the disk
-            full = isinstance(error, OSError) and error.errno == errno.ENOSPC
-            self.failed = (
-                "The server's disk is full."
-                if full
-                else "The connection broke; try again, and the download goes on where it stopped."
-            )
+            self.failed = OF_THE_DISK.get(getattr(error, "errno", None), BROKE)
         finally:
             with _lock:
                 del _running[self.folder]
@@ -208,6 +210,17 @@ class _Download(threading.Thread):
                 self.arrived += len(chunk)
                 if size > file.size:
                     return
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait for another process of the app that is fetching the same; then all is there."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 _running: dict[Path, _Download] = {}

@@ -33,6 +33,8 @@ LIMITS = {
     "ADDRESS_REQUESTS": 300,
     "ADDRESS_BURST": 3000,
     "ADDRESS_PAGES": 1000,
+    "UPLOADS": 2,  # a minute, of one visitor
+    "UPLOADS_BURST": 20,
 }
 TOO_MUCH = "You ask for more than one visitor may: wait a few seconds, then load this page again."
 NOT_THERE = "The app is starting. This page loads again by itself."

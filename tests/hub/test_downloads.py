@@ -1,5 +1,8 @@
 """Fetching from a stand-in for the Hugging Face Hub: what was shown comes whole, or one sentence says why not."""
 
+import errno
+import fcntl
+import os
 import re
 import shutil
 import threading
@@ -181,15 +184,40 @@ def test_of_another_download_only_what_is_still_to_come_needs_room(
             look_up(NAME, settings)
 
 
-def test_a_disk_that_fills_up_on_the_way(hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EROFS, "may not write into its folder"),
+        (errno.EACCES, "may not write into its folder"),
+        (errno.ECONNRESET, "connection broke"),
+    ],
+)
+def test_a_disk_that_fails_on_the_way(
+    number: int, says: str, hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offer = look_up(NAME, settings)
 
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+    def fail(*_: object) -> None:
+        raise OSError(number, "It failed")
 
-    monkeypatch.setattr(downloads, "_digest", full)
-    with pytest.raises(ModelError, match="disk is full"):
+    monkeypatch.setattr(downloads, "_digest", fail)
+    with pytest.raises(ModelError, match=says):
         fetch(offer, settings, ignore)
+
+
+def test_what_another_process_is_fetching_is_waited_for(hub: Hub, settings: Settings) -> None:
+    offer, folder = look_up(NAME, settings), settings.root / NAME
+    folder.mkdir(parents=True)
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    visitor = threading.Thread(target=fetch, args=(offer, settings, ignore))
+    visitor.start()
+    time.sleep(0.3)
+    assert not any("/resolve/" in asked for asked in hub.asked)
+    os.close(other)
+    visitor.join(60)
+    load(NAME, settings)
 
 
 def test_a_broken_connection_and_a_second_try(hub: Hub, settings: Settings) -> None:

@@ -235,6 +235,33 @@ def test_who_asks_too_much_is_told_and_others_are_served(app: App, before: Befor
     assert files == [200] * 100  # a page has many; they cost nothing
 
 
+def test_files_that_are_not_there_cannot_be_asked_for_without_end(
+    app: App, before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(proxy.LIMITS, "UNNAMED_BURST", 30)
+    port = before(server := app()).port
+    greedy, other = Visitor(port), Visitor(port)
+    for one in (greedy, other):
+        assert (one.get()[0], one.get("/static/js/app.js")[0]) == (200, 200)
+    server.asked.clear()
+    answers = [greedy.get(f"/static/js/missing{n}.js", **{"X-Asked-By": str(n)})[0] for n in range(150)]
+    assert {*answers} == {404, 429}
+    assert len(server.asked) == answers.count(404) < 120
+    assert greedy.get("/static/js/app.js")[0] == 200  # it is kept
+    assert other.get("/static/js/missing.js")[0] == 404
+
+
+def test_a_visitor_sends_so_many_recordings_and_keeps_nobody_else_from_it(app: App, before: Before) -> None:
+    port = before(app()).port
+    greedy, other = Visitor(port), Visitor(port)
+    for one in (greedy, other):
+        one.get()
+    path = "/_stcore/upload_file/session/file"
+    answers = [greedy.get(path)[0] for _ in range(proxy.LIMITS["UPLOADS_BURST"] + 5)]
+    assert answers.count(200) in range(proxy.LIMITS["UPLOADS_BURST"], proxy.LIMITS["UPLOADS_BURST"] + 3)
+    assert other.get(path)[0] == 200
+
+
 def test_a_school_of_three_hundred_new_browsers_is_served(app: App, before: Before) -> None:
     port = before(app()).port
     assert [Visitor(port).get()[0] for _ in range(320)] == [200] * 320
@@ -371,6 +398,8 @@ NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
                 "$visitor zone=visitor:4m rate=10r/s",
                 "$unnamed zone=unnamed:4m rate=50r/s",
                 "$binary_remote_addr zone=address:4m rate=300r/s",
+                "$http_x_asked_by zone=unkept:4m rate=50r/s",
+                "$asked_by zone=uploads:4m rate=2r/m",
             ],
             "by visitor; by address for those without a cookie, and for all: a school of thirty classes behind one",
         ),
@@ -402,6 +431,13 @@ NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
         "proxy_send_timeout": (["1h"], "the same, the other way"),
         "proxy_pass": (["http://$pool"], "a visitor stays with their process"),
     },
+    (*WHERE, "location ^~ /_stcore/upload_file/"): {
+        "limit_req": (
+            ["zone=uploads burst=20 nodelay", "zone=address burst=3000 delay=900"],
+            "a recording stays in memory",
+        ),
+        "proxy_pass": (["http://$pool"], "a visitor stays with their process"),
+    },
     (*WHERE, "location ~ ^/(static|_stcore/bidi-components)/"): {
         "proxy_cache": (["files"], "packed once"),
         "proxy_cache_key": (["$uri"], "no query makes the same file again"),
@@ -414,6 +450,7 @@ NEEDS: dict[tuple[str, ...], dict[str, tuple[list[str], str]]] = {
     (*WHERE, "location = /_stcore/metrics"): {"return": (["404"], "numbers about the server are nobody's business")},
     ("http", "server again", "location /"): {
         "gzip_comp_level": (["9"], "packed once, sent often"),
+        "limit_req": (["zone=unkept burst=1000 delay=300"], "a file that is not there would be asked for each time"),
         "proxy_next_upstream": (["error timeout http_404"], "a file of the other version is with another process"),
     },
 }
