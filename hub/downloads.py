@@ -170,7 +170,7 @@ class _Download(threading.Thread):
         except ModelError as error:
             self.failed = str(error)
         except Exception as error:  # of the network or of the disk
-            self.failed = OF_THE_DISK.get(getattr(error, "errno", None), BROKE)
+            self.failed = OF_THE_DISK.get(getattr(error, "errno", None) or 0, BROKE)
         finally:
             with _lock:
                 del _running[self.folder]

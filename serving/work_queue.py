@@ -22,6 +22,10 @@ CLASS, LONGEST_WAIT_SECONDS = 24, 180  # so many who start at once, and how long
 TURN_SECONDS = LONGEST_WAIT_SECONDS / (math.ceil(CLASS / WORKERS) - 1)
 MOST = 3  # jobs of one visitor, under way or waiting
 TOO_MANY = f"You have {MOST} long tasks under way. Stop one, or wait until one is done."
+TOO_MANY_UNNAMED = (
+    f"Browsers in your network that keep no cookies, as yours, have {MOST} long tasks under way. Wait until one is "
+    "done, or allow cookies for this page and load it again."
+)
 
 State = Literal["waiting", "running", "done", "stopped", "failed"]
 Work = Generator[float, None, Any]
@@ -90,11 +94,16 @@ def submit(
     job = Job(work, visitor, is_open, has_turn)
     with _lock:
         if visitor and sum(one.visitor == visitor and not one.abandoned for one in _waiting + _running) >= MOST:
-            job.error, job.state = TooMuchWorkError(TOO_MANY), "failed"
+            job.error, job.state = TooMuchWorkError(TOO_MANY_UNNAMED if is_unnamed(visitor) else TOO_MANY), "failed"
             return job
         _waiting.append(job)
     _pool.submit(_work_off)
     return job
+
+
+def is_unnamed(visitor: str) -> bool:
+    """Whether it stands for all at an address who keep no cookie: see `ui.visitor`."""
+    return visitor.startswith("at ")
 
 
 def says_when(job: Job) -> str:
@@ -102,7 +111,8 @@ def says_when(job: Job) -> str:
     with _lock:
         running, waiting = list(_running), list(_waiting)
     if job.visitor and any(one.visitor == job.visitor for one in running):
-        return "Waiting: another task of yours runs. This one begins after it."
+        whose = "of a browser in your network without cookies" if is_unnamed(job.visitor) else "of yours"
+        return f"Waiting: another task {whose} runs. This one begins after it."
     ahead = [one for one in waiting[: waiting.index(job)] if not one.abandoned] if job in waiting else []
     now = time.monotonic()
     free = [max(0.0, TURN_SECONDS - (now - one.began)) for one in running]

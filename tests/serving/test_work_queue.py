@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from serving import work_queue as queue
-from serving.work_queue import MOST, TOO_MANY, WORKERS, Job, TooMuchWorkError, Work, says_when, submit
+from serving.work_queue import MOST, TOO_MANY, TOO_MANY_UNNAMED, WORKERS, Job, TooMuchWorkError, Work, says_when, submit
 from training.live.processes import REPORT_SECONDS
 
 
@@ -195,15 +195,26 @@ def test_one_visitor_has_one_job_running_and_does_not_hold_up_others() -> None:
         until(lambda job=job: job.state == "done", job)
 
 
-def test_a_job_too_many_is_refused_in_a_sentence_and_one_that_was_stopped_does_not_count() -> None:
+@pytest.mark.parametrize(
+    ("me", "waits", "says"),
+    [
+        ("me", "Waiting: another task of yours runs.", TOO_MANY),
+        ("at 192.0.2.1", "Waiting: another task of a browser in your network without cookies runs.", TOO_MANY_UNNAMED),
+    ],
+)
+def test_a_job_too_many_is_refused_in_a_sentence_and_one_that_was_stopped_does_not_count(
+    me: str, waits: str, says: str
+) -> None:
     gate = threading.Event()
-    jobs = [submit(lambda: steps(gate), "me") for _ in range(MOST)]
-    refused = submit(lambda: steps(gate), "me")
+    jobs = [submit(lambda: steps(gate), me) for _ in range(MOST)]
+    until(lambda: jobs[0].state == "running", jobs[0])
+    assert says_when(jobs[1]).startswith(waits)
+    refused = submit(lambda: steps(gate), me)
     assert refused.state == "failed"
     assert isinstance(refused.error, TooMuchWorkError)
-    assert str(refused.error) == TOO_MANY
+    assert str(refused.error) == says
     jobs[-1].cancel()
-    allowed = submit(lambda: steps(gate), "me")
+    allowed = submit(lambda: steps(gate), me)
     assert allowed.state == "waiting"
     gate.set()
     until(lambda: all(job.look() in ("done", "stopped") for job in [*jobs, allowed]), allowed)
