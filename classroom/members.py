@@ -23,7 +23,10 @@ LOCKED = "This class lets nobody else in: ask your teacher."
 CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
 MANY_SEATS = "Many have joined classes from this browser: wait an hour, then try again."
 MANY_SEATS_ALL = "Many have joined classes from your network: wait an hour, then try again."
-LEFT = "You have left this class in another tab. To come back, load this page again and type the code."
+LEFT = (
+    "You are in this class no more: you left it in another tab, or it was full while you were away. To come back, load "
+    "this page again and type the code."
+)
 NOT_LEFT = (
     "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
     "teacher."
@@ -59,7 +62,7 @@ def join(
 
 
 def make_room(session: Session, room: Class, now: int) -> None:
-    """If a class is full, whoever came first of those who are not here and never answered makes room.
+    """If a class is full, whoever has been away longest of those who never answered makes room.
 
     Without that, one person could take all seats under ever new names.
 

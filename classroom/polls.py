@@ -112,11 +112,11 @@ def ask(db: Database, teacher: Teacher, asked: Asked, now: int | None = None) ->
     with db.writing() as session:
         own(session, teacher, lock=True)
         polls = session.scalars(select(Poll).where(Poll.class_id == teacher.class_id).with_for_update()).all()
+        newest = max(polls, key=lambda poll: poll.number, default=None)
+        if newest and not (newest.closed or newest.revealed) and _shown(newest, [], 0).asked == asked:
+            return newest.id
         if len(polls) >= MAX_POLLS:
             raise NotPossibleError(f"A class can have {MAX_POLLS} questions; delete it and open another.")
-        newest = max(polls, key=lambda poll: poll.number, default=None)
-        if newest and not newest.closed and _shown(newest, [], 0).asked == asked:
-            return newest.id
         for before in polls:
             before.closed = True
         poll = Poll(

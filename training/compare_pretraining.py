@@ -93,7 +93,10 @@ def examples_of(task: Task, folder: Path, tokenizer: Tokenizer, settings: Settin
 def learn(
     model: FineTuned, examples: Sequence[Example], steps: int, rate: float, loss: Loss, hides: float = 0.0
 ) -> None:
-    """Fine-tune, in half precision where the processor computes it natively. Raises: training.loop.DivergedError"""
+    """Fine-tune, in half precision where the processor computes it natively.
+
+    Raises: training.loop.updates.DivergedError
+    """
     machinery = Accelerator(mixed_precision=pick_precision())
     for _ in fine_tune(model, examples, recipe(steps, rate), loss, BATCH, machinery, hides):
         pass

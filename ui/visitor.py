@@ -8,6 +8,7 @@ import streamlit as st
 
 from serving import BEHIND_PROXY, MOST_PAGES, NAMED, TOO_MANY_PAGES, VISITOR_COOKIE
 from serving.streamlit_private import exists, get_instance, get_script_run_ctx
+from serving.work_queue import is_unnamed
 
 _SLOT = "visitor"
 
@@ -23,6 +24,11 @@ def visitor() -> str:
     if BEHIND_PROXY in st.context.headers:
         return f"at {st.context.ip_address}"
     return str(st.session_state.setdefault(_SLOT, uuid4().hex))
+
+
+def one_browser() -> str:
+    """A sign of this browser alone, or '' where `visitor` stands for many."""
+    return "" if is_unnamed(visitor()) else visitor()
 
 
 def presence() -> Callable[[], bool]:

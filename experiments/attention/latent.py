@@ -161,8 +161,8 @@ def perplexities(loaded: LoadedModel, labels: Ids) -> tuple[float, ...]:
     """Of a text that ends in `<eos>`, which is not counted, as a decoder alone reads it: for each r of SIZES."""
     tgt_ids = torch.tensor([[SOS_ID, *labels[:-1]]] * len(SIZES), device=loaded.device.torch)
     logits = squeezed(loaded, max(SIZES)).model(tgt_ids, keeping(SIZES))[:, :-1]
-    right = torch.tensor(labels[:-1], device=logits.device).expand(len(SIZES), -1)
-    losses = nn.functional.cross_entropy(logits.transpose(1, 2).double(), right, reduction="none").mean(-1)
+    right = torch.tensor(labels[:-1]).expand(len(SIZES), -1)
+    losses = nn.functional.cross_entropy(logits.transpose(1, 2).cpu().double(), right, reduction="none").mean(-1)
     return tuple(losses.exp().tolist())
 
 

@@ -32,7 +32,8 @@ NOTHING: Pairs = frozenset()
 def distance(scores: Tensor) -> Tensor:
     """(T,S): how many positions a key stands before its query, one of the newest T of S; below 0 behind it."""
     n_queries, n_keys = scores.shape[-2:]
-    return torch.arange(n_keys - n_queries, n_keys)[:, None] - torch.arange(n_keys)
+    key = torch.arange(n_keys, device=scores.device)
+    return key[n_keys - n_queries :, None] - key
 
 
 def window(scores: Tensor, k: int) -> Tensor:
@@ -42,7 +43,7 @@ def window(scores: Tensor, k: int) -> Tensor:
 
 def window_and_first(scores: Tensor, k: int) -> Tensor:
     """A window, and the first key of the text, which all may ask (Beltagy et al. 2020, §3.1, "global")."""
-    return window(scores, k) | (torch.arange(scores.size(-1)) == 0)
+    return window(scores, k) | (torch.arange(scores.size(-1), device=scores.device) == 0)
 
 
 def strided(scores: Tensor, k: int) -> Tensor:
@@ -126,7 +127,7 @@ def cost(loaded: LoadedModel, labels: Ids, pattern: str, k: int) -> Cost:
         return value
 
     logits = loaded.model(torch.tensor([[SOS_ID, *labels[:-1]]], device=loaded.device.torch), tap)[0, :-1]
-    losses = nn.functional.cross_entropy(logits.double(), torch.tensor(labels[:-1], device=logits.device))
+    losses = nn.functional.cross_entropy(logits.cpu().double(), torch.tensor(labels[:-1]))
     left = last[f"{path}.scores"][0, 0].isfinite().sum()
     return Cost(last[f"{path}.weights"][0].mean(0).cpu().numpy(), int(left), math.exp(float(losses)))
 

@@ -22,7 +22,7 @@ Ids = tuple[int, ...]
 def left_alone(loaded: LoadedModel, ids: Ids) -> np.ndarray:
     """The probability of every entry (V) behind these tokens, by a decoder alone."""
     tgt_ids = torch.tensor([[SOS_ID, *ids]], device=loaded.device.torch)
-    return loaded.model(tgt_ids)[0, -1].double().softmax(-1).cpu().numpy()
+    return loaded.model(tgt_ids)[0, -1].cpu().double().softmax(-1).numpy()
 
 
 @torch.inference_mode()
@@ -57,7 +57,7 @@ def each_hidden(loaded: LoadedModel, ids: Ids, groups: tuple[Ids, ...]) -> np.nd
 
 def _guesses(loaded: LoadedModel, rows: np.ndarray, at: np.ndarray) -> Tensor:
     """The probability of every entry (N,V) at one place of each row (N,S)."""
-    return _logits(loaded, rows, at).double().softmax(-1)
+    return _logits(loaded, rows, at).cpu().double().softmax(-1)
 
 
 def _logits(loaded: LoadedModel, rows: np.ndarray, at: np.ndarray) -> Tensor:
@@ -100,7 +100,7 @@ def _hiding(loaded: LoadedModel, ids: Sequence[int], drawn: np.ndarray, share: f
     src_ids[asked] = MASK_ID
     device = loaded.device.torch
     logits, _ = loaded.model(torch.from_numpy(src_ids).to(device), None, torch.from_numpy(asked).to(device))
-    loss = torch.nn.functional.cross_entropy(logits.double().cpu(), right)
+    loss = torch.nn.functional.cross_entropy(logits.cpu().double(), right)
     return Hiding(float(loss), float(hidden.sum(1).mean()))
 
 

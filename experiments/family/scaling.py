@@ -41,7 +41,7 @@ class PowerLaw:
 def power_law(numbers: Sequence[float], losses: Sequence[float]) -> PowerLaw:
     """The line that least squares draw through the logarithms of sizes and losses.
 
-    Source: Kaplan et al. 2020, §3, Eq. 1.1. Differs: all parameters count, with the embeddings; all models took the
+    Source: Kaplan et al. 2020, §1.2, Eq. 1.1. Differs: all parameters count, with the embeddings; all models took the
             same steps
     """
     x, y = np.log(np.asarray(numbers, dtype=float)), np.log(np.asarray(losses, dtype=float))

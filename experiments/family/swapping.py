@@ -20,7 +20,7 @@ def suspected(loaded: LoadedModel, texts: tuple[Ids, ...]) -> np.ndarray:
     Returns: (texts,length), from 0 to 1
     """
     src_ids = torch.tensor([[CLS_ID, *ids, SEP_ID] for ids in texts], device=loaded.device.torch)
-    return np.asarray(loaded.model(src_ids)[:, 1:-1, 0].double().sigmoid().cpu().numpy())
+    return np.asarray(loaded.model(src_ids)[:, 1:-1, 0].cpu().double().sigmoid().numpy())
 
 
 @torch.inference_mode()
@@ -33,7 +33,7 @@ def filled_in(loaded: LoadedModel, ids: Ids, places: Ids, temperature: float, se
     asked = torch.zeros(src_ids.shape, dtype=torch.bool, device=loaded.device.torch)
     asked[0, [place + 1 for place in places]] = True
     src_ids[asked] = MASK_ID
-    logits = loaded.model(src_ids, None, asked)[0].double().cpu().numpy()
+    logits = loaded.model(src_ids, None, asked)[0].cpu().double().numpy()
     chances, filled = softmax(logits / temperature), list(ids)
     for place, row, at in zip(sorted(places), chances, np.random.default_rng(seed).random(len(places)), strict=True):
         filled[place] = int(min((row.cumsum() < at).sum(), len(row) - 1))

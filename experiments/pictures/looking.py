@@ -88,7 +88,8 @@ def effects(loaded: LoadedVision, picture: Array, gone: frozenset[int], of: int)
     shown[1:, 1:] ^= torch.eye(n, dtype=torch.bool)  # the first is read as it is
     masks = shown[:, None, None].to(loaded.device.torch)
     pictures = torch.from_numpy(picture).to(loaded.device.torch).expand(n + 1, -1, -1)
-    said = loaded.model(pictures, lambda name, value: masks if name == "encoder.mask" else value).double().softmax(-1)
+    logits = loaded.model(pictures, lambda name, value: masks if name == "encoder.mask" else value)
+    said = logits.cpu().double().softmax(-1)
     before, *after = said[:, of].tolist()
     return Effect(before, np.array(after))
 

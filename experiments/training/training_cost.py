@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.training.siblings import METRICS, load_siblings
-from model.build import NETWORKS
+from model.build import ATTENTIONS, NETWORKS
 from model.config import ModelConfig
 from model.files import checkpoint
 from model.files.loaded_model import MODELS, TRANSLATOR
+from model.parts.positions import Positions
+from model.parts.small_cache_attention import LatentAttention
 
 # A product of matrices multiplies and adds; a training runs it forwards, and twice as much backwards, once for what the
 # product read and once for its weights.
@@ -38,14 +40,23 @@ def training_flops(config: ModelConfig, sizes: BatchSizes) -> int:
     Looking up embeddings, norms, softmax and the update of the weights are left out; all together they are far less.
     """
     d, square = config.d_model, config.d_model**2
-    network = feed_forward_weights(config)
-    encoder = sizes.source * (4 * square + network) + 2 * d * sizes.source_pairs
+    network, (attention, pair) = feed_forward_weights(config), self_attention(config)
+    encoder = sizes.source * (attention + network) + pair * sizes.source_pairs
     decoder = (
-        sizes.target * (4 * square + network) + 2 * d * sizes.target_pairs  # its own sub-layers
+        sizes.target * (attention + network) + pair * sizes.target_pairs  # its own sub-layers
         + (2 * sizes.target + 2 * sizes.source) * square + 2 * d * sizes.cross_pairs  # W^Q and W^O; W^K and W^V
     )  # fmt: skip
     output = sizes.target * d * config.vocab_size
     return FLOPS_A_MULTIPLICATION * (config.n_layers * (encoder + decoder) + output)
+
+
+def self_attention(config: ModelConfig) -> tuple[int, int]:
+    """Weights that a row meets in one self-attention, and multiplications for each pair of rows."""
+    part = ATTENTIONS[config.attention].to_itself(config, Positions(), False)
+    weights = sum(weights.numel() for weights in part.parameters() if weights.ndim == 2)
+    # A score and what it weighs; latent attention has keys with a few numbers more, which positions turn.
+    more = part.n_heads * part.d_r if isinstance(part, LatentAttention) else 0
+    return weights, 2 * config.d_model + more
 
 
 def feed_forward_weights(config: ModelConfig) -> int:

@@ -25,7 +25,7 @@ class FineTunedReader(nn.Module):
         if head not in HEADS:
             raise ValueError(f"there is no head={head!r}; choose one of {', '.join(HEADS)}")
         self.network = network
-        d_model = network.embedding.matrix.embedding_dim
+        d_model = network.widen.out_features if network.widen else network.embedding.matrix.embedding_dim
         self.of_tokens = new_head(d_model, n_classes) if head == "tokens" else None
         if head == "text":
             if not isinstance(network, EncoderOnly):

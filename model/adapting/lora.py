@@ -47,6 +47,8 @@ class LowRank(nn.Module):
         self.up = nn.Linear(rank, d, bias=False)  # B
         nn.init.kaiming_uniform_(self.down.weight, a=math.sqrt(5), generator=generator)
         nn.init.zeros_(self.up.weight)
+        for thin in (self.down, self.up):  # drawn on the CPU, so that they are the same on every machine
+            thin.to(frozen.weight.device)
 
     def forward(self, x: Tensor, tap: Tap = no_tap) -> Tensor:
         down = tap("down", self.down(x))  # (…,r)

@@ -24,7 +24,9 @@ def with_task(network: DecoderOnly, n_classes: int) -> FineTunedWriter:
     names = [name for name, module in network.named_modules() if isinstance(module, nn.Linear)]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return FineTunedWriter(with_low_rank(network, names, RANK, ALPHA), n_classes)
+        writer = FineTunedWriter(with_low_rank(network, names, RANK, ALPHA), n_classes)
+    writer.classifier.to(next(network.parameters()).device)
+    return writer
 
 
 def save_row_task(file: Path, model: FineTunedWriter) -> None:

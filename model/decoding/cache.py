@@ -92,7 +92,8 @@ class KeyValueCache:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape (H,T,d_k) of the keys kept by each attention, for one row of the batch; the values have the same."""
+        """Shape of the keys that each attention keeps, for one row of the batch: (H,T,d_k), or (G,T,d_k) with groups of
+        heads; the values have the same. Of latent attention that of the latent rows, (1,T,d_c)."""
         return {path: tuple(k.shape[1:]) for path, (k, _) in self._pairs().items()}
 
     @property

@@ -85,7 +85,7 @@ def cut_into_patches(pictures: Tensor, high: int, wide: int) -> Tensor:
 class PatchEmbedding(Part):
     """Each patch times a matrix, [class] before them, a learned vector for each place added.
 
-    Args:    patches (B,P,patch²)
+    Args:    patches (B,P,C·patch²)
     Returns: (B,1+P,d_model)
     Taps:    projected (B,P,d_model); with_class (B,1+P,d_model); those of positions; output (B,1+P,d_model)
     Source:  Dosovitskiy et al. 2021, §3.1, Eq. 1. Differs: no dropout

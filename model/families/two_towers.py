@@ -19,7 +19,7 @@ from model.parts.stacks import Encoder
 from model.tap import Tap, no_tap, under
 
 MOST_WORDS, MOST_PARTS = 12, 16  # words of a text that are read; parts of a word: itself and its trigrams
-COLDEST = 0.01  # the lowest temperature
+COLDEST = 0.01  # the lowest temperature (§2.5: no score grows to more than 100 times a cosine)
 # They say nothing of a picture, and hardly any keyword has one: a tower that read them found "a cake" less often.
 SMALL_WORDS = frozenset(
     "a an and are at for from in is it its my of on or s some that the this to was with your".split()
@@ -132,7 +132,8 @@ class TwoTowers(nn.Module):
 
     Args:    pictures (B,h,w,3) from 0 to 1; parts (B,W,P), of the text of each
     Returns: (B,B): a row for each picture, a column for each text
-    Source:  Radford et al. 2021 (CLIP), §2.3, Figure 3. Differs: the temperature begins at 0.1, and ends at 0.01
+    Source:  Radford et al. 2021 (CLIP), §2.3 and 2.5, Figure 3. Differs: the temperature begins at
+             0.1, not at 0.07
     """
 
     def __init__(self, pictures: VisionTransformer, texts: TextTower) -> None:

@@ -15,6 +15,9 @@ class Device:
     note: str = ""
 
 
+CPU = Device(torch.device("cpu"), "CPU")  # for those who ask for it, whatever there is
+
+
 def _works(device: torch.device) -> str:
     """'' if a small product comes out right on the device, else what went wrong."""
     try:

@@ -3,7 +3,7 @@
 A step of decoding calls some fifty parts, each for little work: there the detours of a call count.
 """
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from torch import Tensor, nn
 
@@ -34,6 +34,11 @@ class Part(nn.Module):
         super().__delattr__(name)
         if kept_by_torch:
             del self.__dict__[name]
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Self:
+        super()._apply(*args, **kwargs)
+        self.__dict__.update(self._parameters)  # to some devices torch moves a weight by putting another in its place
+        return self
 
     def _no_hooks(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} calls no hooks: hand a tap to its forward, see model.tap")

@@ -25,7 +25,7 @@ class RMSNorm(Part):
 
     Args:    x (…,d_model)
     Returns: (…,d_model): with γ = 1 the mean of the squares of each row is 1
-    Source:  Zhang and Sennrich 2019, §3, Eq. 4. Differs: ε, so that a row of zeros is no division by 0
+    Source:  Zhang and Sennrich 2019, §4, Eq. 4. Differs: ε, so that a row of zeros is no division by 0
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:

@@ -99,8 +99,8 @@ class Learned(Positions):
     """Adds a learned vector for each position to the embeddings: a row of a table that ends at `max_len`.
 
     Taps:    positions (T,d_model)
-    Source:  Gehring et al. 2017 (ConvS2S), §3.1; Devlin et al. 2018 (BERT), §3.2; begun as BERT's, with a deviation of
-             0.02. Differs: encoder and decoder share one table, as they share the embedding matrix
+    Source:  Gehring et al. 2017 (ConvS2S), §3.1; Devlin et al. 2018 (BERT), §3, Figure 2; begun as BERT's, with a
+             deviation of 0.02. Differs: encoder and decoder share one table, as they share the embedding matrix
     """
 
     def __init__(self, max_len: int, d_model: int) -> None:
@@ -158,8 +158,9 @@ def relative_bucket(offset: Tensor, causal: bool) -> Tensor:
     distance = (-offset).clamp(min=0) if causal else offset.abs()
     n_exact = n_buckets // 2
     # Base 2: powers of two, which begin a bucket, then come out exact.
-    grown = torch.log2(distance.clamp(min=1).double() / n_exact) / math.log2(MAX_DISTANCE / n_exact)
-    shared = n_exact + (grown * (n_buckets - n_exact)).long()
+    # (On the CPU, since not every device knows such precise numbers.)
+    grown = torch.log2(distance.clamp(min=1).cpu().double() / n_exact) / math.log2(MAX_DISTANCE / n_exact)
+    shared = (n_exact + (grown * (n_buckets - n_exact)).long()).to(distance.device)
     return first + torch.where(distance < n_exact, distance, shared.clamp(max=n_buckets - 1))
 
 

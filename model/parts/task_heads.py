@@ -56,4 +56,4 @@ def load_task(network: EncoderOnly, file: Path) -> FineTunedReader:
             raise ValueError(f"there is no weight named {unknown[0]}")
     except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:
         raise broken(file, error) from error
-    return model.eval().requires_grad_(False)
+    return model.to(next(network.parameters()).device).eval().requires_grad_(False)

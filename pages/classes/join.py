@@ -13,7 +13,7 @@ from pages.classes.room import Seat, address, button, failed, given, on_press, r
 from pages.classes.strip import follow, where_everyone_is
 from ui.course.sentence import KEY as SENTENCE
 from ui.text import bold, in_markdown
-from ui.visitor import visitor
+from ui.visitor import one_browser
 
 LOOK_SECONDS = 2.0
 _TOKEN = "class.token"  # in the session
@@ -35,7 +35,7 @@ def door() -> None:
         pressed = st.form_submit_button("Join", type="primary")
     if pressed:
         with told():
-            member = join(room().db, code, token, nickname, address(), visitor=visitor())
+            member = join(room().db, code, token, nickname, address(), visitor=one_browser())
             st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
             st.query_params.pop("code", None)
             st.rerun()
@@ -60,7 +60,7 @@ def _question(mine: Seat, poll: Shown, chosen: frozenset[int]) -> None:
     with st.container(border=True, key="class_question"):
         st.subheader(f"Question {poll.number}", anchor=False)
         question_text(poll)
-        failed()
+        failed("class_question")
         if poll.revealed:
             results(poll, chosen)
         elif chosen:

@@ -132,10 +132,10 @@ def _steer(at: Desk, poll: Shown) -> None:
 
     with st.container(horizontal=True):
         label = "Open it again" if poll.closed else "Close it"
-        st.button(label, key="teach/close", on_click=on_press, args=(DESK, close))
+        st.button(label, key=f"teach/close/{poll.closed}", on_click=on_press, args=(DESK, close))
         label = "Hide the answers" if poll.revealed else "Reveal the answers"
-        st.button(label, key="teach/reveal", on_click=on_press, args=(DESK, reveal))
-    failed()
+        st.button(label, key=f"teach/reveal/{poll.revealed}", on_click=on_press, args=(DESK, reveal))
+    failed("class_questions")
     if poll.closed:
         st.caption("It is closed: later answers are not counted.")
     elif poll.revealed and poll.asked.right:

@@ -1,5 +1,6 @@
 """The store as pages use it: opened once, and who this visitor is in it."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from classroom.polls import Boards, chosen_in
 from pages.classes.browser import DESK, LEARNER, MEMBER, OUT, TEACHER, code_and_secret
 from ui.text import in_markdown
 
-_FAILED, _CHOSEN = "class.failed", "class.chosen"  # in the session
+_FAILED, _SAID, _CHOSEN = "class.failed", "class.said", "class.chosen"  # in the session
+SAID_SECONDS = 10
 
 
 class Seat(NamedTuple):
@@ -85,11 +87,12 @@ def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) 
     Args: of: MEMBER or DESK; looks: for Streamlit's button
     """
     st.button(label, key=key, on_click=on_press, args=(of, do), **looks)
-    failed()
+    failed(key)
 
 
 def on_press(of: str, do: Callable[[], None]) -> None:
     """Do what a button asks for. What goes wrong, `failed` says, at the first place where it may stand."""
+    st.session_state.pop(_SAID, None)
     try:
         do()
     except ClassError as error:
@@ -97,9 +100,12 @@ def on_press(of: str, do: Callable[[], None]) -> None:
         st.session_state[_FAILED] = str(error)
 
 
-def failed() -> None:
-    """Why what was pressed last was not done, once."""
+def failed(place: str) -> None:
+    """Why what was pressed last was not done: at one place, and long enough to be read, though much is redrawn."""
     if why := st.session_state.pop(_FAILED, ""):
+        st.session_state[_SAID] = why, place, time.monotonic()
+    why, where, since = st.session_state.get(_SAID, ("", "", 0.0))
+    if where == place and time.monotonic() - since < SAID_SECONDS:
         st.warning(in_markdown(why))
 
 

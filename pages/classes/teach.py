@@ -12,15 +12,15 @@ from classroom.polls import overview
 from classroom.qr import qr_code
 from pages.classes.browser import DESK, TEACHER, keep_code_and_secret, room_for_the_class
 from pages.classes.questions import live_question, put_question
-from pages.classes.room import Desk, address, button, desk, failed, on_press, room, told
+from pages.classes.room import Desk, address, button, desk, room, told
 from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
 from ui.text import bold, in_html
-from ui.visitor import visitor
+from ui.visitor import one_browser
 
 LOOK_SECONDS = 1.0
-_OTHER, _DELETED, _LINK, _LOCKED = "class.other", "class.deleted", "class.link", "teach/locked"  # in the session
+_OTHER, _DELETED, _LINK = "class.other", "class.deleted", "class.link"  # in the session
 ALONE = ("localhost", "127.0.0.1", "::1")  # names by which a machine means itself
 
 
@@ -36,9 +36,9 @@ def come_by_link() -> None:
     except NotTheTeacherError:
         del st.session_state[_LINK]
         raise
-    del st.session_state[_LINK]
     mine = desk()
     st.session_state[DESK if mine is None or mine.teacher == at.teacher else _OTHER] = at
+    del st.session_state[_LINK]
 
 
 def other_class(mine: Desk) -> None:
@@ -68,7 +68,7 @@ def door() -> None:
         pressed = st.form_submit_button("Open a class", type="primary")
     if pressed:
         with told():
-            teacher, secret = open_class(room().db, title, address(), visitor=visitor())
+            teacher, secret = open_class(room().db, title, address(), visitor=one_browser())
             st.session_state[DESK] = Desk(teacher, secret)
             st.rerun()
 
@@ -105,14 +105,11 @@ def joined(at: Desk) -> None:
     with told(DESK):
         seen = overview(room().db, at.teacher)
         st.markdown(f"**{seen.learners}** joined · **{seen.here}** here now")
-        # Another device of the teacher may have changed it: what the class has counts.
-        st.session_state[_LOCKED] = seen.locked
-        st.toggle("Let nobody else in", key=_LOCKED, on_change=on_press, args=(DESK, partial(_lock, at)))
-        failed()
-
-
-def _lock(at: Desk) -> None:
-    lock_class(room().db, at.teacher, st.session_state[_LOCKED])
+        # Not a toggle: that has a state of its own, and two devices of one teacher would undo each other's.
+        if seen.locked:
+            st.markdown("Nobody else is let in.")
+        label, key = ("Let others in again", "teach/unlock") if seen.locked else ("Let nobody else in", "teach/lock")
+        button(label, key, DESK, partial(lock_class, room().db, at.teacher, not seen.locked))
 
 
 def end(at: Desk) -> None:

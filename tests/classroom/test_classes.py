@@ -349,7 +349,7 @@ def test_who_leaves_takes_their_answers_along(db: Database) -> None:
         lambda: stand(db, one, "masking"),
         lambda: answer(db, one, poll, frozenset({1})),
     ):
-        with pytest.raises(LeftError, match=r"^You have left this class in another tab"):
+        with pytest.raises(LeftError, match=r"^You are in this class no more"):
             do()
 
 

@@ -102,6 +102,7 @@ def test_private_names_are_imported_in_one_file() -> None:
 
 # Of other libraries, by name: what breaks. `_replace` and `_exit` are documented, `_read` is this project's own.
 OTHERS = {
+    "_apply": "a weight that torch replaces as its model moves stays the old one",
     "_version": "a weight that changed in place keeps its old 16-bit copy",
     "_is_avx512_bf16_supported": "training takes 32-bit numbers where 16-bit ones are twice as quick, or stops",
 }
@@ -111,6 +112,7 @@ def test_no_other_private_attribute_is_used() -> None:
     import torch
 
     assert torch.zeros(1)._version == 0, OTHERS["_version"]
+    assert callable(torch.nn.Module._apply), OTHERS["_apply"]
     assert torch.cpu._is_avx512_bf16_supported() in (True, False), OTHERS["_is_avx512_bf16_supported"]
     used = {
         one.attr

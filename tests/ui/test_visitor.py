@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 
 from serving import BEHIND_PROXY, VISITOR_COOKIE
-from ui.visitor import visitor
+from ui.visitor import one_browser, visitor
 
 NAME = "0123456789abcdef" * 2
 
@@ -31,3 +31,10 @@ def test_on_a_machine_of_ones_own_each_page_is_one(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(st, "session_state", {})
         names += [visitor(), visitor()]
     assert names[0] == names[1] != names[2] == names[3]
+
+
+def test_a_sign_of_many_is_no_sign_of_one_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cookie, sign in ((NAME, NAME), ("", "")):
+        came = SimpleNamespace(cookies={VISITOR_COOKIE: cookie}, headers={BEHIND_PROXY: "yes"}, ip_address="192.0.2.1")
+        monkeypatch.setattr(st, "context", came)
+        assert one_browser() == sign

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 
 from model.adapting.lora import ALPHA, learning, with_low_rank, with_own_biases
-from model.files.device import Device
+from model.files.device import CPU
 from model.files.loaded_model import Array, LoadedModel, load_model
 from training.live.styles import OTHERS, STYLES
 from training.live.teaching import translations
@@ -22,7 +22,6 @@ STEPS, BATCH_SIZE = 40, 16
 EVERY = 5  # steps from a possible report to the next: each translates all held-out sentences
 ADAPTED = ("w_q", "w_v")  # of every attention, as in the paper's experiments (Hu et al. 2021, §7.1)
 SEED = 0  # of dropout: the same choice learns the same again
-CPU = Device(torch.device("cpu"), "CPU")
 LORA, BITFIT, EVERYTHING = "LoRA", "BitFit", "all weights"
 RATES = {LORA: 1e-2, BITFIT: 1e-2, EVERYTHING: 1e-3}  # the last is that of the translator's own training
 

@@ -122,7 +122,7 @@ class Style:
 
 
 def says_you(english: str) -> bool:
-    return bool(re.search(r"\byou(r|rs)?\b", english, re.IGNORECASE))
+    return bool(re.search(r"\byou(r|rs|rself|rselves)?\b", english, re.IGNORECASE))
 
 
 def is_formal(german: str) -> bool:

@@ -257,7 +257,7 @@ def fine_tune(
     """Change the model's weights, those that may learn, step by step.
 
     Args:   hides: the share of tokens that are masked, see `some_hidden`
-    Raises: training.loop.DivergedError
+    Raises: training.loop.updates.DivergedError
     """
     learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam(learning, chosen.peak_learning_rate, betas=(0.9, 0.98), eps=1e-9, fused=True)

@@ -22,6 +22,7 @@ from torch import nn
 from experiments.family.distillation import FILE, STUDENTS
 from experiments.family.fill_in import reading_times
 from model.files.checkpoint import CheckpointError
+from model.files.device import CPU
 from model.files.loaded_model import MODELS, LoadedModel, UnknownModelError, load_model
 from training.loop.corpus import Document, read_corpus
 from training.loop.reading import PRESET as TEACHER
@@ -95,7 +96,7 @@ def times_as_fast(loaded: Sequence[LoadedModel]) -> dict[str, tuple[float, ...]]
 
 def measure(folder: Path, files: Sequence[Path]) -> dict[str, dict[str, Any]]:
     """The figures of each student. Raises: UnknownModelError, CheckpointError, ValueError, OSError"""
-    loaded = {name: load_model(name, folder) for name in (TEACHER, *STUDENTS)}
+    loaded = {name: load_model(name, folder, CPU) for name in (TEACHER, *STUDENTS)}
     teacher = loaded[TEACHER]
     assert teacher.config.max_len
     documents, names = read_corpus(files, teacher.tokenizer), ", ".join(path.name for path in files)

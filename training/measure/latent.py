@@ -20,6 +20,7 @@ from torch import Tensor
 from experiments.attention.latent import BASES, FILE, SIZES, WHOLE, basis_of, squeezed
 from model.decoding.strategies import Greedy
 from model.files.checkpoint import save_weights
+from model.files.device import CPU
 from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, load_model
 from model.tap import Recorder, Tap, no_tap
 from model.text.tokenizer import EOS_ID, SOS_ID
@@ -118,7 +119,7 @@ def main() -> None:
     parser.add_argument("test", type=Path)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    loaded = load_model(arguments.name)
+    loaded = load_model(arguments.name, device=CPU)
     folder = MODELS / arguments.name
     if not (folder / BASES).exists():
         save_weights(fresh := folder / f"{BASES}.new", bases_of(loaded, arguments.train))

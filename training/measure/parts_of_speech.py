@@ -34,7 +34,7 @@ def tagged(loaded: LoadedModel, file: Path) -> Iterator[tuple[list[int], list[st
         words, tags = (column.split() for column in line.split("\t"))
         cut = [loaded.tokenizer.encode(word) for word in words]
         ids = [*(id for word in cut for id in word), EOS_ID]
-        if len(ids) <= most_tokens(loaded):
+        if len(ids) - 1 <= most_tokens(loaded):
             yield ids, [*(tag for word, tag in zip(cut, tags, strict=True) for _ in word), ""]
 
 

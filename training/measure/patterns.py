@@ -15,6 +15,7 @@ import torch
 from experiments.attention.patterns import ALL, FILE, PATTERNS, SIZES, TRAINED, keeping
 from model.families.network import Network
 from model.files.checkpoint import load
+from model.files.device import CPU
 from model.files.loaded_model import MODELS, load_model
 from model.text.tokenizer import PAD_ID
 from training.loop.corpus import Document, read_corpus
@@ -46,7 +47,7 @@ def main() -> None:
     arguments = parser.parse_args()
     test: Path = arguments.test
     torch.set_num_threads(1)
-    loaded = load_model(NAME)
+    loaded = load_model(NAME, device=CPU)
     every = read_corpus([test], loaded.tokenizer)
     counts = list(itertools.accumulate(len(one.ids) for one in every))
     documents = every[: 1 + next((n for n, count in enumerate(counts) if count >= N_TOKENS), len(every))]

@@ -14,8 +14,9 @@ import torch
 
 from model.adapting.adapters import ADAPTERS, file_of, with_adapter
 from model.files.checkpoint import CheckpointError, save_weights
+from model.files.device import CPU
 from model.files.loaded_model import TRANSLATOR, load_model
-from training.live.adapting import CPU, Adapting
+from training.live.adapting import Adapting
 from training.live.styles import OTHERS, STYLES
 from training.live.teaching import translations
 from training.loop.updates import DivergedError

@@ -95,7 +95,7 @@ def how_alike(one: Trace, two: Trace, word: Shared) -> Question:
         f"{pair_in_words(one, two, word)} After the last layer its two vectors are…",
         (
             f"nearly the same (cosine above {NEARLY_THE_SAME})",
-            "clearly apart, but more alike than two different words",
+            "clearly apart, but more alike than two different words (by more than 0.1)",
             "hardly more alike than two different words (by 0.1 at most)",
             "not comparable: the sentences have no different words",
         ),

@@ -27,10 +27,13 @@ def of_one_batch(rows: int, source: int, target: int) -> BatchSizes:
         {"activation": "geglu"},
         {"feed_forward": "experts"},
         {"feed_forward": "experts_top_2"},
+        {"attention": "grouped_query", "positions": "rotary", "n_heads": 4},
+        {"attention": "multi_query", "positions": "rotary"},
+        {"attention": "latent", "d_latent": 5},
     ],
 )
 def test_torch_counts_the_same(parts: dict[str, str]) -> None:
-    config = ModelConfig(vocab_size=31, d_model=12, n_heads=3, n_layers=2, d_ff=18, **parts)  # type: ignore[arg-type]
+    config = ModelConfig(**{"vocab_size": 31, "d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 18, **parts})  # type: ignore[arg-type]
     model, rows, source, target = build_model(config), 5, 11, 7
     with FlopCounterMode(display=False) as counter:
         ids = torch.full((rows, max(source, target)), 9)

@@ -164,7 +164,9 @@ def invitation(page: ClassPage) -> Statements:
     book = page.book
     yield Statement("code", book.code)
     yield from prose("open and type the", len(book.learners), len(book.here))
-    yield toggle("Let nobody else in", bool(book.locked))
+    if book.locked:
+        yield from prose("nobody else is let")
+    yield button("Let others in again" if book.locked else "Let nobody else in")
     yield Statement("picture", "QR code of the address by which one joins")
     yield from prose("your secret link")
     yield Statement("code", f"http://localhost/teach?class={book.code}&secret={page.secret}")

@@ -354,12 +354,30 @@ def test_a_link_that_came_while_the_store_was_busy_is_tried_again(
 def test_two_devices_of_a_teacher_do_not_undo_each_others_lock(db: Database) -> None:
     at = a_class(db)
     laptop, phone = standing(at, "Invitation"), standing(at, "Invitation")
+    ways = "Let nobody else in", "Let others in again"
     for app, other, locked in ((laptop, phone, True), (phone, laptop, False)):
-        app.toggle(key="teach/locked").set_value(locked).run()
-        assert overview(db, at.teacher).locked == locked
-        for one in (app, other):
-            assert sound(one.run()).toggle(key="teach/locked").value == locked
-        assert overview(db, at.teacher).locked == locked
+        late = next(one for one in app.button if one.label == ways[not locked])
+        press(app, ways[not locked])
+        late.click().run()  # a second click, which came late
+        for one in (app, other, app):
+            assert [button.label for button in sound(one.run()).button if button.label in ways] == [ways[locked]]
+            assert overview(db, at.teacher).locked == locked
+
+
+def test_what_went_wrong_is_said_for_as_long_as_one_reads(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = standing(a_class(db), "Invitation")
+
+    def busy(*_: object) -> None:
+        raise BusyError(BUSY)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("classroom.classes.lock_class", busy)
+        app.run()
+        press(app, "Let nobody else in")
+    now = time.monotonic()
+    for later, said in ((1, [BUSY]), (9, [BUSY]), (12, [])):
+        monkeypatch.setattr(room_module.time, "monotonic", lambda later=later: now + later)
+        assert warnings(sound(app.run())) == said
 
 
 def test_a_question_asked_twice_by_a_double_click_is_asked_once(db: Database) -> None:
@@ -367,8 +385,11 @@ def test_a_question_asked_twice_by_a_double_click_is_asked_once(db: Database) ->
     first = ask(db, at.teacher, PRIMES)
     assert ask(db, at.teacher, PRIMES) == first
     assert len(overview(db, at.teacher).polls) == 1
-    set_state(db, at.teacher, first, closed=True)
-    assert ask(db, at.teacher, PRIMES) != first  # again, later
+    set_state(db, at.teacher, first, revealed=True)
+    second = ask(db, at.teacher, PRIMES)  # again, after all have talked about it
+    assert second != first
+    set_state(db, at.teacher, second, closed=True)
+    assert ask(db, at.teacher, PRIMES) not in (first, second)
 
 
 def test_the_box_takes_no_longer_name_than_a_class_keeps() -> None:
@@ -612,7 +633,10 @@ def test_an_answer_that_found_no_room_can_be_sent_again(db: Database) -> None:
     assert overview(db, at.teacher).polls[0].counts == (0, 1, 0)
 
 
-def test_a_choice_outlasts_a_store_that_was_gone_for_a_while(db: Database, tmp_path: Path) -> None:
+def test_a_choice_outlasts_a_store_that_was_gone_for_a_while(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_module, "SAID_SECONDS", 0)
     at = a_class(db)
     ask(db, at.teacher, PRIMES)
     app = sitting(a_learner(db, at))
@@ -623,7 +647,7 @@ def test_a_choice_outlasts_a_store_that_was_gone_for_a_while(db: Database, tmp_p
     assert set(warnings(app)) == {GONE}
     sound(app.run())
     (tmp_path / "moved").rename(tmp_path / "classes.db")
-    for _ in range(3):  # it is opened anew; then what was not kept is told once more, where the button is
+    for _ in range(3):  # it is opened anew
         fresh()
         sound(app.run())
     assert not warnings(app)

@@ -117,6 +117,7 @@ class MatrixView {
 
   choose(cell) {
     // Of choices that come faster than it answers, Python hears the last alone; a cell may be a switch, so each counts.
+    if (performance.now() - this.selection.since > 3000) this.unheard = []; // lost, and shown as lost: see Selection
     const choice = this.selection.choose(cell);
     this.send([...choice, ...this.unheard]);
     this.unheard.push(choice);

@@ -93,8 +93,14 @@ def counted(c: dict[str, Any], n: dict[str, int]) -> float:
     network = 3 * d * round(2 * units / 3) if c["activation"] in ("swiglu", "geglu") else 2 * d * units
     if c.get("feed_forward", "").startswith("experts"):  # a row meets the router, and as many units as without
         network += d * c["n_experts"]
-    of_source = n["source"] * (4 * d * d + network) + 2 * d * n["source_pairs"]
-    masked = 4 * d * d * n["target"] + 2 * d * n["target_pairs"]
+    attention, pair, heads = 4 * d * d, 2 * d, c.get("n_heads", 4)
+    if (kind := c.get("attention")) in ("grouped_query", "multi_query"):  # two heads share keys and values, or all do
+        attention = 2 * d * d * (1 + (heads // 2 if kind == "grouped_query" else 1) / heads)
+    elif kind == "latent":  # 48 numbers a row, of which keys and values are made; and short queries and keys
+        short = d // heads // 2
+        attention, pair = 2 * d * d + 3 * 48 * d + short * d * (heads + 1), 2 * d + short * heads
+    of_source = n["source"] * (attention + network) + pair * n["source_pairs"]
+    masked = attention * n["target"] + pair * n["target_pairs"]
     cross = 2 * d * d * (n["target"] + n["source"]) + 2 * d * n["cross_pairs"]
     multiplications = c["n_layers"] * (of_source + masked + cross + network * n["target"])
     return 3.0 * 2 * (multiplications + n["target"] * d * c["vocab_size"])
