@@ -38,8 +38,8 @@ unit: env-dev
 test: env-dev chromium nginx  ## All tests, in a real browser too
 	CHROMIUM="$(CHROMIUM)" $(PYTEST)
 
-bench: env-dev  ## This project beside its peers, as ratios
-	$(BIN)/python -m benchmarks
+bench: env-dev chromium nginx  ## This project beside its peers, as ratios
+	CHROMIUM="$(CHROMIUM)" $(BIN)/python -m benchmarks
 
 lint: env-dev
 	$(BIN)/ruff check .

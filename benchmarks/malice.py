@@ -52,8 +52,10 @@ class Attack:
 
     async def _socket(self, end: float) -> None:
         """One connection: a flood or, where there are eight, one page."""
+        opened = False
         with suppress(ConnectionError):
             async with wire(self._server.stream, self._cookies()) as one:
+                opened = True
                 self.open += 1
                 loud = self.loud < LOUD
                 self.loud += loud
@@ -65,7 +67,7 @@ class Attack:
                         await self._ask(one)
                 reading.cancel()
                 return
-        self.refused += 1
+        self.refused += not opened
 
     async def run(self, seconds: float) -> None:
         end = time.perf_counter() + seconds

@@ -215,14 +215,17 @@ def readme_lines(results: Mapping[str, Any]) -> list[str]:
     return [Row(**row).in_readme for row in results["rows"]]
 
 
-def measure(test: Path | None = None) -> list[Figure]:
-    """Compare, save, and give every ratio as a figure."""
+def compared(test: Path | None = None) -> dict[str, Any]:
+    """On the first sentences of a file, or on made-up ones."""
     texts = sentences_in(test, SENTENCES) if test else list(itertools.islice(sentences(seed=11), SENTENCES))
-    results = compare_all(texts, test.name if test else "made up")
-    FILE.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return compare_all(texts, test.name if test else "made up")
+
+
+def measure() -> list[Figure]:
+    """Every ratio as a figure. What README shows is kept: it is of a test, and of a machine where nothing else ran."""
     return [
         Figure(f"peers: {row.what}, here / {other}", ratio, "x", row.bars.get(other))
-        for row in (Row(**one) for one in results["rows"])
+        for row in (Row(**one) for one in compared()["rows"])
         for other, ratio in row.ratios.items()
     ]
 
@@ -230,8 +233,9 @@ def measure(test: Path | None = None) -> list[Figure]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("test", type=Path, nargs="?", help="sentences to translate, in the first column")
-    measure(parser.parse_args().test)
-    print(*readme_lines(json.loads(FILE.read_text(encoding="utf-8"))), sep="\n")
+    results = compared(parser.parse_args().test)
+    FILE.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(*readme_lines(results), sep="\n")
 
 
 if __name__ == "__main__":

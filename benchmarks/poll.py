@@ -95,7 +95,8 @@ class Projector(Somebody):
 async def _learner(someone: Somebody, at: float, confirmed: list[float], waits: list[float]) -> None:
     """Look on every two seconds as the page does, and answer when it is time."""
     while not someone.radio or time.perf_counter() < at:
-        await asyncio.sleep(random.uniform(0.5, 1.5) * min(someone.parts.values()))
+        pause = random.uniform(0.5, 1.5) * min(someone.parts.values())
+        await asyncio.sleep(min(pause, max(0.0, at - time.perf_counter())) if someone.radio else pause)
         await someone.look()
     waits.append(await someone.answer(random.choice(OPTIONS)))
     confirmed.append(time.perf_counter())

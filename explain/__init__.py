@@ -11,6 +11,7 @@ from explain import pictures as _pictures  # noqa: F401 - likewise
 from explain import positions as _positions  # noqa: F401 - likewise
 from explain import recurrent as _recurrent  # noqa: F401 - likewise
 from explain import small_cache as _small_cache  # noqa: F401 - likewise
+from explain import softmax as _softmax  # noqa: F401 - likewise
 from explain import training as _training  # noqa: F401 - likewise
 from explain import windows as _windows  # noqa: F401 - likewise
 from explain.attention import (

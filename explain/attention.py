@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from explain.core import (
-    DIGITS,
     Blank,
     Cell,
     Numbers,
@@ -22,7 +21,7 @@ from explain.core import (
 )
 from figures.grouping import Group
 
-LISTED = 4  # terms written out of a softmax or a weighted sum
+LISTED = 4  # terms written out of a weighted sum
 
 
 @rule("dot")
@@ -82,39 +81,6 @@ def _scores(cell: Cell) -> WorkedStep:
         value,
         "-np.inf  # masked" if masked else f't["{source}"]{subscript(cell.index)}',
         (source,),
-    )
-
-
-@rule("softmax")
-def _weights(cell: Cell) -> WorkedStep:
-    head, row, column = cell.index
-    source, scores, value = cell.made.reads[0], cell.read()[head, row], cell.value
-    snippet = f'row = t["{source}"][{head}, {row}]\nnp.exp(row[{column}]) / np.exp(row).sum()'
-    if np.isneginf(scores[column]):
-        return WorkedStep(
-            "The mask covers this position: its score is −∞, so its weight is 0.",
-            rf"e^{{-\infty}} = 0 \;\Rightarrow\; {tex(value)}",
-            value,
-            snippet,
-            (source,),
-        )
-    seen = np.flatnonzero(np.isfinite(scores))
-    # This cell's term and the largest others are written out; the sum is over all.
-    order = [column, *[j for j in seen[np.argsort(-scores[seen], kind="stable")] if j != column]][:LISTED]
-    terms = [rf"e^{{{tex(scores[j])}}}" for j in order]
-    says = "Softmax turns the scores of a row into weights that add up to 1: e to this score, over the sum for all "
-    says += f"{len(seen)} positions that this row may see"
-    if len(order) < len(seen):
-        # Added up by itself: next to a far larger term its last digits would be lost.
-        terms.append(tex(float(np.exp(scores[np.setdiff1d(seen, order)]).sum())))
-        says += f" ({len(seen) - len(order)} of them in the last term)"
-    return WorkedStep(
-        says + ".",
-        rf"\frac{{e^{{{tex(scores[column])}}}}}{{{' + '.join(terms)}}} = {tex(value)}",
-        value,
-        snippet,
-        (source,),
-        Blank(rf"e^{{{tex(scores[column])}}}", math.exp(round(float(scores[column]), DIGITS))),
     )
 
 

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from explain.core import Blank, Cell, WorkedStep, factor, linear, rule, subscript, tex
 
 # What a learned matrix is called in the formulas, and what is multiplied by it, by its name in the model.
@@ -225,39 +223,6 @@ def _logit_with_bias(cell: Cell) -> WorkedStep:
         cell,
         f"Row {row + 1}, as the head made it, times the embedding of entry {token}, plus a bias of this entry: the "
         "more alike the two, the larger the logit.",
-    )
-
-
-@rule("softmax_of_logits")
-def _probability(cell: Cell) -> WorkedStep:
-    row, token = cell.index
-    logits, value = cell.read()[row], cell.value
-    top = float(logits.max())
-    total = float(np.exp(logits - top).sum())
-    return WorkedStep(
-        f"Each of the {len(logits):,} pieces has a score in row {row + 1}, its logit. Softmax turns these scores into "
-        f"probabilities: e to the power of this one, over the sum for all. The largest of them, {tex(top)}, is first "
-        "taken off every one: that changes no ratio and keeps the powers small.",
-        rf"\frac{{e^{{{tex(logits[token])} - {factor(top)}}}}}{{{tex(total)}}} = {tex(value)}",
-        value,
-        f'row = t["logits[{row}]"].astype(float)\nnp.exp(row[{token}] - row.max()) / np.exp(row - row.max()).sum()',
-        (f"logits[{row}]",),
-    )
-
-
-@rule("softmax_of_scores")
-def _share_of_scores(cell: Cell) -> WorkedStep:
-    """Few scores, so that the whole sum can be written out."""
-    (source,), (row, column) = cell.made.reads, cell.index
-    scores = cell.read()[row]
-    top = rf"e^{{{tex(scores[column])}}}"
-    return WorkedStep(
-        f"Softmax turns {len(scores)} scores into probabilities: e to the power of this one, over the sum for all.",
-        rf"\frac{{{top}}}{{{' + '.join(f'e^{{{tex(score)}}}' for score in scores)}}} = {tex(cell.value)}",
-        cell.value,
-        f'row = np.exp(t["{source}"][{row}].astype(float))\nrow[{column}] / row.sum()',
-        (source,),
-        Blank(top, math.exp(round(float(scores[column]), 4))),
     )
 
 

@@ -31,6 +31,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -169,7 +170,8 @@ def _refused(attempt: Callable[[], object]) -> bool:
 def _split() -> None:
     if (child := os.fork()) == 0:
         os._exit(0)
-    os.waitpid(child, 0)
+    with suppress(ChildProcessError):  # a process that waits for none of its children has none to wait for
+        os.waitpid(child, 0)
 
 
 def _knows_nothing() -> bool:

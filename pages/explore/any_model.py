@@ -140,7 +140,10 @@ def show_predictions(facts: ModelFacts, reading: Reading) -> None:
         verb = "goes on" if facts.kind == "decoder" else "writes"
         text = bold(reading.written) if reading.written.strip() else "only special pieces, which have no letters."
         st.markdown(f"The model {verb}: {text}")
-        st.caption(f"It always takes the likeliest piece, and stops after {MAX_WRITTEN} pieces at the latest.")
+        st.caption(
+            f"It takes the likeliest piece that its own settings allow, and stops after {MAX_WRITTEN} pieces at the "
+            "latest."
+        )
     if reading.predictions:
         st.subheader("What it thinks likely", anchor=False)
         st.markdown(f"Its ten likeliest guesses for {in_markdown(reading.predicted)}, with their probabilities:")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explain import worked
+from explain import arrays, worked
 from model.families.readers import load_readers, trace_readers
 from model.interventions import Interventions
 from model.trace import Trace
@@ -76,3 +76,22 @@ def check(trace: Trace, oracle: Any, name: str) -> None:
 
 def test_matrices_in_words_are_typeset() -> None:
     assert typeset("column 3 of W^Q") == "column 3 of $W^Q$"
+
+
+def test_scores_that_32_bits_cannot_hold_the_powers_of() -> None:
+    text = (
+        "The old man who lives next door told me that his daughter had moved to Berlin, because she had found a new "
+        "job there, and that he missed her very much."
+    )
+    trace, name = engine.trace(text), "decoder.layers.0.self_attn.weights"
+    numbers, oracle = engine.numbers(trace), translated(text)
+    head, row, _ = np.unravel_index(int(trace.tensors[name.replace("weights", "scores")].argmax()), oracle[name].shape)
+    assert trace.tensors[name.replace("weights", "scores")][head, row].max() > np.log(np.finfo(np.float32).max)
+    for column in (0, int(row), int(row) - 1):
+        index = int(head), int(row), column
+        assert wrong(numbers, oracle, name, index) == ""
+        step = worked(numbers, name, index)
+        *lines, last = step.snippet.split("\n")
+        names: dict[str, Any] = {"np": np, "t": arrays(numbers, [step])}
+        exec("\n".join(lines), names)
+        assert eval(last, names) == pytest.approx(step.value, abs=1e-6)

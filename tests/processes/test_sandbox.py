@@ -267,3 +267,13 @@ def test_this_machine_is_asked_and_what_cannot_tell_counts_as_open(
     monkeypatch.setattr(barriers, "missing", tuple)
     barriers.log()
     assert "every barrier" in capsys.readouterr().err
+
+
+def test_a_process_that_was_split_off_is_told_where_nobody_waits_for_children() -> None:
+    """As in those that work for strangers' models: there the system forgets a child at once."""
+    code = (
+        "import signal; from processes import sandbox; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "print(sandbox._refused(sandbox._split))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert said.stdout.strip() == "False"

@@ -177,18 +177,23 @@ def softmaxed(oracle: Forward, name: str, index: Index) -> Step:
     source = name.replace(".weights", ".scores")
     scores = oracle[source][head, row]
     seen = [j for j in range(len(scores)) if scores[j] > -np.inf]
-    snippet = f'row = t["{source}"][{head}, {row}]\nnp.exp(row[{column}]) / np.exp(row).sum()'
+    top = scores.max()
+    large = top > 20  # then the largest is taken off first
+    less = " - row.max()" if large else ""
+    snippet = f'row = t["{source}"][{head}, {row}]\nnp.exp(row[{column}]{less}) / np.exp(row{less}).sum()'
     if column not in seen:
         says = "The mask covers this position: its score is −∞, so its weight is 0."
         return Step(says, rf"e^{{-\infty}} = 0 \;\Rightarrow\; {tex(0)}", snippet)
     others = sorted((j for j in seen if j != column), key=lambda j: (-scores[j], j))
     listed, rest = [column, *others][:LISTED], others[LISTED - 1 :]
-    terms = [f"e^{{{tex(scores[j])}}}" for j in listed] + [tex(np.exp(scores[rest]).sum())] * bool(rest)
+    powers = {j: f"e^{{{tex(scores[j])}{f' - {tex(top)}' if large else ''}}}" for j in seen}
+    terms = [powers[j] for j in listed] + [tex(np.exp(scores[rest] - top * large).sum())] * bool(rest)
+    taken_off = prose.line("the largest is first", tex(top)) if large else ""
     return Step(
-        prose.line("softmax", len(seen), in_the_last_term(rest)),
-        rf"\frac{{e^{{{tex(scores[column])}}}}}{{{' + '.join(terms)}}} = {tex(oracle[name][index])}",
+        prose.line("softmax", len(seen), in_the_last_term(rest)) + taken_off,
+        rf"\frac{{{powers[column]}}}{{{' + '.join(terms)}}} = {tex(oracle[name][index])}",
         snippet,
-        Blank(f"e^{{{tex(scores[column])}}}", math.exp(round(scores[column], 4))),
+        None if large else Blank(powers[column], math.exp(round(scores[column], 4))),
     )
 
 
