@@ -143,8 +143,12 @@ def test_the_readme_tells_what_was_measured() -> None:
     assert results["same_translations"] == {"greedy": every, "beam 4": but_one}
 
 
-def test_the_file_is_written_and_each_ratio_is_a_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"what": "w", "milliseconds": {"here": 1.0, "x": 2.0}, "ratios": {"x": 0.5}, "bars": {"x": 0.4}}]
+def test_the_file_is_written_and_each_ratio_is_a_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"what": "w", "milliseconds": {"here": 1.0, "x": 2.0}, "ratios": {"x": 0.5}, "bars": {"x": 0.4}}
+    ]
     asked: list[Sequence[str]] = []
 
     def compared(texts: Sequence[str], source: str) -> dict[str, Any]:
@@ -155,9 +159,16 @@ def test_the_file_is_written_and_each_ratio_is_a_figure(tmp_path: Path, monkeypa
     monkeypatch.setattr(peers, "FILE", tmp_path / "benchmarks.json")
     test = tmp_path / "test.tsv"
     test.write_text("A dog.\tEin Hund.\nA dog.\tHund.\nA cat.\tEine Katze.\n", encoding="utf-8")
-    (figure,) = peers.measure(test)
+    rows[0]["in_readme"] = "| w |"  # of each row, as README shows it
+    monkeypatch.setattr(peers, "readme_lines", lambda results: [one["in_readme"] for one in results["rows"]])
+    monkeypatch.setattr("sys.argv", ["peers", str(test)])
+    peers.main()
+    assert capsys.readouterr().out == "| w |\n"
+    kept = peers.FILE.read_text()
+    assert json.loads(kept) == {"sentences": "test.tsv", "rows": rows}
+    del rows[0]["in_readme"]
+    (figure,) = peers.measure()
     assert (figure.name, figure.value, figure.missed) == ("peers: w, here / x", 0.5, True)
-    assert json.loads(peers.FILE.read_text()) == {"sentences": "test.tsv", "rows": rows}
-    peers.measure()
+    assert peers.FILE.read_text() == kept  # what README shows is written by its own command alone
     assert asked[0] == ["A dog.", "A cat."]
     assert len(set(asked[1])) == peers.SENTENCES
