@@ -19,7 +19,7 @@ HIGHEST = 6.0  # nats, at the end of a bar
 
 def scene(trace: Trace) -> Scene:
     (choice, mine, goes_on), letters = stage(), readable(trace.text)
-    whose = f"“{letters}”, the first of your sentence" if letters else f"“{FIRST}”: your text has no letter a to z"
+    whose = f"“{letters}”, the beginning of your sentence" if letters else f"“{FIRST}”: your text has no letter a to z"
 
     def pressed() -> None:
         if mine and goes_on:

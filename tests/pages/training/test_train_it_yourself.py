@@ -94,7 +94,7 @@ def test_the_first_screen_starts_it_follows_it_and_stops_it() -> None:
     app.button_group(key="task").set_value("copy").run()
     assert_sound(app)
     assert component(app, "scene")["press"] == "Start"
-    assert "is to copy “turnmero”, the first of your sentence" in component(app, "scene")["caption"]
+    assert "is to copy “turnmero”, the beginning of your sentence" in component(app, "scene")["caption"]
 
 
 def test_presses_in_quick_succession_leave_nothing_behind() -> None:
