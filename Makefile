@@ -1,5 +1,5 @@
 # `make` lists the targets. Everything installs into .venv; nothing else on the machine changes, except that
-# `make test` installs Chromium and nginx where they are missing and may be installed.
+# `make test` and `make bench` install Chromium and nginx where they are missing and may be installed.
 
 PYTHON ?= python3
 BIN := .venv/bin

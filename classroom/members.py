@@ -38,7 +38,7 @@ def join(
 ) -> Member:
     """Join a class, or come back to it under the name that one gave first.
 
-    Args:   token: the browser's own, from `words.new_secret`; address, visitor: see `limits.Origin`
+    Args:   token: the browser's own, from `codes.new_secret`; address, visitor: see `rate_limits.Origin`
     Raises: NoSuchClassError, TooManyTriesError, NotPossibleError; StoreError
     """
     now, origin = seconds() if now is None else now, Origin(address, visitor)

@@ -281,6 +281,14 @@ def test_a_class_is_deleted_on_a_full_disk_or_says_that_it_is_not(times: int, fi
             people(db, teacher, NOW)
 
 
+def test_a_server_that_is_gone_is_not_waited_for(server: Server, open_store: Open) -> None:
+    """Neither for a new connection nor on an old one; libpq takes some in seconds, some in milliseconds."""
+    with open_store(server.new_url()).engine.connect() as connection:
+        asked = connection.connection.driver_connection.info.get_parameters()  # type: ignore[union-attr]
+    waits = {name: int(asked[name]) for name in ("connect_timeout", "tcp_user_timeout", "keepalives_idle")}
+    assert waits == {"connect_timeout": 5, "tcp_user_timeout": 5000, "keepalives_idle": 5}
+
+
 def test_a_full_disk_under_postgresql_is_told(server: Server, open_store: Open) -> None:
     db = open_store(server.new_url())
     teacher = new_class(db)

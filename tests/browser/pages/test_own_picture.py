@@ -99,6 +99,13 @@ def test_a_patch_is_hidden_by_a_click_and_shown_by_another(page: Page, url: str)
     # Faster than the server answers: Streamlit tells it of the last click alone, with the address from before both.
     cells.nth(7).evaluate("(cell, other) => [cell, other].forEach((one) => one.click())", cells.nth(6).element_handle())
     expect(page.get_by_text("Nothing is hidden. It reads 4,")).to_be_visible()
+    # A click that never left the browser is shown as lost after three seconds; from then on it counts no more.
+    page.evaluate("() => { window.sent = WebSocket.prototype.send; WebSocket.prototype.send = () => {}; }")
+    cells.nth(7).click()
+    page.wait_for_timeout(3_100)
+    page.evaluate("() => { WebSocket.prototype.send = window.sent; }")
+    cells.nth(6).click()
+    expect(page.get_by_text("Hidden: 6. It reads")).to_be_visible()
 
 
 def test_samples_go_round_through_all_that_it_reads_wrong(page: Page, url: str) -> None:

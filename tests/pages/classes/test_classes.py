@@ -18,7 +18,7 @@ from classroom import members as members_module
 from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
 from classroom.classes import teach as teach_class
 from classroom.database import BUSY, FULL, GONE, NEWER, Database
-from classroom.errors import BusyError, NotTheTeacherError
+from classroom.errors import BusyError, FullError, NotTheTeacherError
 from classroom.members import LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
@@ -390,6 +390,18 @@ def test_a_question_asked_twice_by_a_double_click_is_asked_once(db: Database) ->
     assert second != first
     set_state(db, at.teacher, second, closed=True)
     assert ask(db, at.teacher, PRIMES) not in (first, second)
+
+
+def test_a_full_disk_on_which_nothing_can_be_swept_closes_no_class(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Database) -> None:
+        raise FullError(FULL)
+
+    seat = a_learner(db, a_class(db))
+    monkeypatch.setattr(room_module, "sweep", full)
+    room_module.room.clear()
+    assert not warnings(sitting(seat))
 
 
 def test_the_box_takes_no_longer_name_than_a_class_keeps() -> None:
