@@ -58,18 +58,18 @@ def frame(whole: Trace, n: int, costs: Sequence[float], at: int) -> Frame:
         Row(fan, "GPT's guesses", "output"),
     ]
     links = [Link((0, at - first), (1, i), float(chances[id]), "output") for i, id in enumerate(best)]
-    likeliest = names[0], chance(float(chances[best[0]]))
-    return Frame(piece(label.text), says(whole, n, at, costs[at], likeliest), [[Cards(rows, links, slots=WINDOW)]])
+    left = (names[0], fan[0].note) if at == n and best[0] != label.id else None
+    return Frame(piece(label.text), says(whole, n, at, costs[at], left), [[Cards(rows, links, slots=WINDOW)]])
 
 
-def says(whole: Trace, n: int, at: int, cost: float, likeliest: tuple[str, str]) -> str:
-    """Args: likeliest: the piece that GPT finds likeliest, and its probability"""
+def says(whole: Trace, n: int, at: int, cost: float, left: tuple[str, str] | None) -> str:
+    """Args: left: the likeliest piece and its probability, if the first that is written is another one"""
     label, share = whole.labels[at], chance(math.exp(-cost))
     if at >= n and label.id == EOS_ID:
         return f"GPT takes “{label.text}”, with **{share}**: the sign that ended each text it learned from. It stops."
-    if at == n and likeliest[0] != label.text:
+    if left:
         return (
-            f"GPT’s likeliest piece is “{piece(likeliest[0])}”, with **{likeliest[1]}**. So that it writes on, it "
+            f"GPT’s likeliest piece is “{piece(left[0])}”, with **{left[1]}**. So that it writes on, it "
             f"takes its likeliest word here: “{piece(label.text)}”, with **{share}**."
         )
     if at >= n:

@@ -24,8 +24,7 @@ def three_temperatures(trace: Trace) -> None:
     st.markdown(
         "**The same text, three temperatures.** At 0 the likeliest piece is taken every time. Above 0 chance draws: "
         "the higher the temperature, the more often it draws an unlikely piece."
-        + " The first word is the likeliest one in each, so that it does not stop at once."
-        * bool(first)
+        + (" The first word is the likeliest one in each, so that it does not stop at once." if first else "")
     )
     openings()
     if n >= most:
