@@ -24,14 +24,14 @@ def has_drawn() -> bool:
     return _DRAWN in st.session_state
 
 
-def head_start() -> None:
+def head_start(page: str) -> None:
     """Lets a browser that has just come draw what it was given. If it had the rest of the page to fetch code for and to
-    draw, it would do so first: a slow one would show the picture after everything else.
+    draw, it would do so first: a slow one would show the picture after everything else. page: '' for home
     """
     if not has_drawn():
         if _WAITED not in st.session_state:
             st.session_state[_WAITED] = True
-            wait_until_painted(HEAD_START)  # the script starts anew, comes here again, and goes on
+            wait_until_painted(page, HEAD_START)  # the script starts anew, comes here again, and goes on
         st.session_state[_DRAWN] = True
 
 

@@ -43,5 +43,5 @@ with st.container(key="home_translation"):
         )
 ride(trace)
 if not st.session_state.get(KEY):  # a presenter's machine has the screen for itself
-    head_start()
+    head_start("")
     more(trace)

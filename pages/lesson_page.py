@@ -87,7 +87,7 @@ def show(lesson: Lesson) -> None:
             progress_line(lesson)
             st.title(lesson.title, anchor=False)
             _first_screen(lesson, trace)
-        head_start()
+        head_start(lesson.slug)
         with _part("Idea"):
             lesson.idea(trace)
     asked = st.container()
@@ -126,7 +126,7 @@ def _opening(lesson: Lesson, trace: Trace) -> DeltaGenerator | None:
         if first:
             with picture:
                 you_are_here(lesson, trace)
-            head_start()
+            head_start(lesson.slug)
         with _part("Idea"):
             lesson.idea(trace)
     return None if first else picture

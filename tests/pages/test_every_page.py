@@ -104,7 +104,7 @@ def test_a_visit_gets_its_first_picture_before_the_rest_of_the_page(
     page: Path | str, picture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(first_screen, "wait_until_painted", lambda most: waits.append(most) or st.stop())
+    monkeypatch.setattr(first_screen, "wait_until_painted", lambda page, most: waits.append(most) or st.stop())
     app = opened(page)
     drawn = {one.proto.component_name.rpartition(".")[2] for one in app.main.get("bidi_component")}
     assert drawn & {"stage", "scene", "matrix", "head_grid"} == {picture}

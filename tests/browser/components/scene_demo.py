@@ -1,7 +1,7 @@
 """The page that the browser tests of `scene` drive: every mean once, in two frames, with numbers one can check by hand.
 
 Query parameters: `word` of a card, `slots` for cards, `by`, `hostile` for texts that would run, `press` for a button,
-`stop` as on pages. A switch brings another sentence: bars half as long.
+`stop` as on pages, `lines` that change their rows. A switch brings another sentence: bars half as long.
 """
 
 import numpy as np
@@ -42,6 +42,8 @@ def frame(at: int) -> Frame:
     upper = [Card("The"), Card(word, "asked", note="here", bar=share), Card(".", "unseen", column=[-1, 0, 1, 0.5])]
     rows = [Row(upper, "Reads"), Row([Card("Das", "written"), Card("Mädchen", "strong")], "Writes", "output")]
     links = [Link((0, 0), (0, 2), share), Link((0, 1), (1, 1), 1 - share / 2, "value")]
+    if "lines" in st.query_params:  # only the later frames have a line above the cards
+        links = [Link((0, 0), (0, 2) if at else (1, 0), share), Link((0, 1), (1, 1), share)]
     bars = [Bar("first", share, f"{share:.2f}", before=0.25, strong=True), Bar(word, 0.1, "0.10")]
     return Frame(
         f"stop {at + 1}",

@@ -26,6 +26,7 @@ from tests.browser.kit import (
     wear,
 )
 from ui.components.shared.wire import browser_file
+from ui.text import legible
 
 pytestmark = pytest.mark.browser
 
@@ -166,6 +167,13 @@ def test_pointing_reads_the_cell_out_below_without_moving_anything(demo: Callabl
     page.locator(".matrix .title").hover()
     expect(readout).to_have_text("Point at a cell to read its value.")
     assert page.locator(".matrix").bounding_box() == before
+
+
+@pytest.mark.parametrize("value", [3.24e-6, -4.9999e-5, 9.96e-8, 5.1e-5, 0.0, -0.3])
+def test_a_number_that_four_decimals_would_show_as_0_is_read_out_by_its_size(page: Page, value: float) -> None:
+    code = browser_file("matrix/text.js")
+    said = page.evaluate(f"value => {{ const pen = null; {code} return readable(value); }}", value)
+    assert said == legible(value)
 
 
 def test_masked_cells_have_no_number_and_say_so(demo: Callable[..., Page]) -> None:

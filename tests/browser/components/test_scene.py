@@ -307,7 +307,7 @@ def test_each_mark_has_the_colour_of_its_role(scheme: str, demo: Callable[..., P
             assert "".join(sorted("rgb", key=lambda c: -shares["rgb".index(c)])) == COLOURS[role], mark
 
 
-@pytest.mark.parametrize("by", ["choice", "slider", "cards"])
+@pytest.mark.parametrize("by", ["choice", "slider", "cards", "cards&lines=1"])
 def test_keys_move_the_control_the_answer_follows_and_the_page_hears_where_it_rests(
     by: str, demo: Callable[..., Page]
 ) -> None:
@@ -319,7 +319,7 @@ def test_keys_move_the_control_the_answer_follows_and_the_page_hears_where_it_re
     page.keyboard.press("ArrowRight")
     expect(answer).to_have_text("At 0.5 girl is read.")
     expect(page.get_by_text("It rests at 1")).to_be_visible()
-    if by == "cards":
+    if by.startswith("cards"):
         page.locator(".scene svg").first.locator("rect.card").nth(2).click(force=True)
         expect(answer).to_have_text("At 1.0 girl is read.")
         expect(page.get_by_text("It rests at 2")).to_be_visible()
@@ -372,6 +372,29 @@ def test_it_moves_through_what_lies_between(demo: Callable[..., Page]) -> None:
     assert seen == sorted(seen)  # it grows and never jumps back
     assert len(set(seen)) > (3 if len(seen) > 20 else 2)  # a busy browser draws few pictures, but one on the way
     assert number(bar, "width") == max(seen) == number(room, "width")  # at last it is 1, all of its room
+
+
+def test_a_line_on_its_way_to_other_rows_is_drawn(demo: Callable[..., Page]) -> None:
+    page = demo("lines=1", reduced_motion="no-preference")
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.evaluate(WIDTHS, "fieldset label:nth-of-type(2) input")
+    expect(page.get_by_text("It rests at 1")).to_be_visible()
+    assert faults == []
+
+
+def test_it_is_drawn_as_large_as_the_type_beside_it(demo: Callable[..., Page]) -> None:
+    page = demo("by=cards", viewport={"width": 1280, "height": 1300})
+    heights = []
+    for size in (16, 24):
+        page.add_style_tag(content=f"html {{ font-size: {size}px; }}")
+        page.get_by_text("Another sentence").click()
+        settled(page)
+        heights.append(box_of(page.locator(".scene svg text.word").first)["height"])
+        page.locator(".scene svg").first.locator("rect.card").nth(2).click(force=True)  # it stands where it is drawn
+        expect(page.locator(".scene .answer")).to_have_text(re.compile("At (1.0|0.5) girl"))
+        page.locator(".scene input").first.check(force=True)
+    assert heights[1] == pytest.approx(1.5 * heights[0], rel=0.05)
 
 
 @pytest.mark.parametrize("what", ["", "press=1"])

@@ -20,6 +20,8 @@ from tests.oracle.passes.decode import translated
 from tests.oracle.passes.forward import softmax
 from ui.components.shared.wire import browser_file
 from ui.components.stage import COMPONENT
+from ui.components.stage.data import packed
+from ui.components.stage.looks import percent
 
 pytestmark = pytest.mark.browser
 
@@ -156,6 +158,20 @@ def test_what_zlib_packs_is_unpacked(page: Page, manner: tuple[int, int]) -> Non
         packed = packer.compress(runs.astype(np.uint8).tobytes()) + packer.flush()
         unpack = f"([bytes, size]) => {{ {code}; return [...inflated(Uint8Array.from(bytes), size)] }}"
         assert page.evaluate(unpack, [[*packed], n]) == runs.tolist()
+
+
+def test_the_picture_says_of_every_share_as_many_percent_as_the_captions(page: Page) -> None:
+    rng = np.random.default_rng(1)
+    turns = np.array([0, 0.01, 0.125, 0.5, 0.955, 0.995, 0.9995, 1])
+    shares = np.concatenate([rng.random(4000), rng.random(2000) / 50, turns, turns[1:] - 1e-4, turns[1:] - 2e-5])
+    code = browser_file("stage/picture/inflate.js") + browser_file("stage/picture/numbers.js")
+    unpack = f"""([bytes, n]) => {{ {code}
+        const data = {{ numbers: Uint8Array.from(bytes), tensors: [{{ shape: [n], start: 0 }}] }};
+        fill(data);
+        return [...data.tensors[0].values].map(percentOf); }}"""
+    said = page.evaluate(unpack, [[*packed([shares])], len(shares)])
+    captions = [percent(share).replace("less than ", "<").replace("more than ", ">") for share in shares.tolist()]
+    assert said == captions
 
 
 def test_a_word_is_squeezed_before_it_is_cut(page: Page, serve: Callable[..., str]) -> None:
@@ -659,8 +675,21 @@ def test_the_keyboard_reaches_columns_and_blocks(ride: Page) -> None:
     ride.keyboard.press("End")
     expect(proxies.last).to_be_focused()
     assert "Column of <eos>" in (proxies.last.get_attribute("aria-label") or "")
+    assert ask(ride, "return ride.focus")["token"] == 7
     ride.keyboard.press("Enter")
     expect(ride.get_by_role("grid")).to_be_visible()
+    ride.keyboard.press("Escape")
+    expect(proxies.last).to_be_focused()
+    ride.keyboard.press("Enter")
+    play = ride.locator(".transport .play")
+    play.focus()  # whoever leaves the picture sees again what the caption speaks of
+    assert ask(ride, "return ride.focus") is None
+    ride.keyboard.press("Space")
+    expect(ride.get_by_role("grid")).to_be_hidden()
+    expect(play).to_have_attribute("aria-label", "Pause")
+    expect(play).to_be_focused()
+    ride.keyboard.press("Space")
+    expect(play).to_be_focused()
 
 
 def test_the_story_is_a_list_whose_items_lead_to_their_moments(ride: Page) -> None:
@@ -1055,6 +1084,11 @@ def test_on_the_first_screen_of_home_stands_the_whole_stage(page: Page, serve: C
     expect(worked).to_contain_text("Encoder, layer 1, self-attention, how much one piece looks at another: head 1,")
     expect(worked).to_be_in_viewport(ratio=0.9)
     expect(worked.get_by_role("link")).to_contain_text("Self-attention")
+    page.wait_for_timeout(3000)  # it keeps the answer in sight for so long
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+    expect(worked).not_to_be_in_viewport()
+    page.get_by_role("button", name="How is it worked out?").click()
+    expect(worked).to_be_in_viewport(ratio=0.9)
 
 
 def test_in_a_lesson_the_machine_stands_at_its_block_and_opens_whole(page: Page, serve: Callable[..., str]) -> None:

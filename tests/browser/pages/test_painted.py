@@ -94,3 +94,12 @@ def test_a_slow_browser_paints_the_picture_before_it_gets_the_rest(
     page.get_by_role("link", name="Masking").first.click()
     expect(page.get_by_role("heading", name="Check")).to_be_visible(timeout=60_000)
     assert page.locator("[class*=st-key-said_painted]").count() == 0
+
+
+def test_who_comes_from_a_page_without_a_picture_waits_for_nothing(page: Page, url: str) -> None:
+    for _ in range(2):  # so that nothing is done for the first time
+        page.goto(f"{url}/about")
+        settled(page)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Masking").first.click()
+        expect(page.get_by_role("heading", name="Check")).to_be_visible(timeout=5000)
+        settled(page)

@@ -92,6 +92,20 @@ def test_keys_that_mean_something_where_they_are_pressed_do_not_step(page: Page,
     shows(page, "See")
 
 
+@pytest.mark.parametrize("lesson", ["read-again", "pairs"])
+def test_a_scenes_own_control_keeps_its_arrow_keys(lesson: str, page: Page, url: str) -> None:
+    page.goto(f"{url}/{lesson}?present=true&step=1")
+    control = listens(page).locator(".scene .control input").first
+    at = "e => e.type === 'range' ? Number(e.value) : [...e.closest('fieldset').querySelectorAll('input')].findIndex((one) => one.checked)"
+    page.locator(".scene svg text").first.wait_for()
+    settled(page).keyboard.press("Tab")
+    page.locator(".scene .control input:checked, .scene .control input[type=range]").focus()
+    before = control.evaluate(at)
+    page.keyboard.press("ArrowLeft" if before else "ArrowRight")
+    assert abs(control.evaluate(at) - before) == 1
+    expect(page.get_by_text("Part 1 of 5")).to_be_visible()
+
+
 # In presenter mode, what a lecturer clicks before the remote control is used again: lesson, part, the click.
 CLICKS = {
     "cell": ("masking", 3, lambda page: page.locator(".st-key-see_matrix tbody td").nth(1)),

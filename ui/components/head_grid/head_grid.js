@@ -86,7 +86,8 @@ class HeadGridView {
       this.build(data.layers, columns);
     }
     const active = this.buttons.indexOf(this.grid.getRootNode().activeElement);
-    if (active < 0) this.rove(this.selection.cell ? this.placeOf(this.selection.cell) : [0, 0]);
+    const chosen = this.selection.cell && this.placeOf(this.selection.cell);
+    if (active < 0) this.rove(chosen && this.button(chosen) ? chosen : [0, 0]); // another model may have fewer heads
     this.mark();
     this.paint();
   }

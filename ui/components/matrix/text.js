@@ -29,6 +29,14 @@ function numeral(value, digits) {
   return value < 0 && Number(text) !== 0 ? "−" + text : text;
 }
 
+/** Four decimals; by its size if they would show it as 0, as `legible` of ui/text.py writes it: 3.2 · 10⁻⁶. */
+function readable(value) {
+  if (!value || !(Math.abs(value) < 0.00005)) return numeral(value, 4);
+  const [digits, power] = Math.abs(value).toExponential(1).split("e-");
+  const raised = [...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("");
+  return `${value < 0 ? "−" : ""}${digits} · 10⁻${raised}`;
+}
+
 /** The shortest decimal that gives this float32 back. */
 function exact(value) {
   if (Number.isNaN(value)) return "nan";
@@ -50,7 +58,7 @@ function limits({ scale, limit, digits }) {
 /** What a cell says, as [text, strong?] pieces. */
 function wordsOf({ data, hidden, values }, [row, column]) {
   const i = row * data.columns.length + column;
-  const value = hidden?.[i] ? data.hatched : Number.isNaN(values[i]) ? NO_NUMBER : numeral(values[i], 4);
+  const value = hidden?.[i] ? data.hatched : Number.isNaN(values[i]) ? NO_NUMBER : readable(values[i]);
   const name = data.value_names?.[row]?.[column] ?? "";
   const fill = { row: data.rows[row], column: data.columns[column], value, name };
   const pieces = data.describe.split(/\{(row|column|value|name)\}/);

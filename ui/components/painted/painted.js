@@ -2,7 +2,6 @@
 // behind shared.js.
 
 const LOOK_MS = 30;
-const leaving = () => history.pushState.leaving;
 const told = new WeakSet(); // Streamlit calls this again when the theme changes
 
 /** Whether a picture of ours stands there with its content, or a sentence that says why none does. */
@@ -13,13 +12,13 @@ function stands() {
   return picture ? Boolean(picture.dataset.id || picture.querySelector("svg text")) : Boolean(document.querySelector("[data-testid=stAlertContentError]"));
 }
 
-export default function ({ parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   if (told.has(parentElement)) return;
   told.add(parentElement);
   const look = setInterval(() => {
-    if (!leaving() && !stands()) return;
+    if (!leaving(data.page) && !stands()) return;
     clearInterval(look);
-    const tell = () => setTimeout(() => leaving() || setTriggerValue("painted", true));
+    const tell = () => setTimeout(() => leaving(data.page) || setTriggerValue("painted", true));
     if (document.hidden) tell(); // a tab in the background paints nothing
     else requestAnimationFrame(tell);
   }, LOOK_MS);

@@ -50,7 +50,8 @@ const CARDS = {
     const at = this.layout(drawn ?? data, width);
     const middle = (i) => at.left + at.slot * (i + 0.5);
     if (data.title) pen.text(0, 13, data.title, "title");
-    for (const [r0, i0, r1, i1, weight, role] of data.links) {
+    for (const [from, i0, to, i1, weight, role] of data.links) {
+      const [r0, r1] = [from, to].map(Math.round); // on the way to another frame a line may change its rows
       const thick = { "stroke-width": round(0.6 + (THICKEST - 0.6) * weight), opacity: round(0.25 + 0.75 * weight) };
       pen.put("path", { d: this.path(data, at, middle, r0, i0, r1, i1), class: `line ${role}`, ...thick });
     }

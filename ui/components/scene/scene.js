@@ -3,6 +3,8 @@
 const MOVE_MS = 400; // from one frame to the next
 const REST_MS = 500; // after which the page is told
 const STAY_MS = 1400; // at each frame while it plays
+const TYPE = 16; // pixels of the type beside it, unless someone presents or has large type
+const ROOM = 850; // pixels: what a first screen takes, with what stands above it
 const MEANS = {
   cards: CARDS, bars: BARS, curve: CURVE, matrix: MATRIX, dots: DOTS, bands: BANDS, ruler: RULER, square: SQUARE,
   wiring: WIRING, tower: TOWER, heard: HEARD, sheet: SHEET, fan: FAN, field: FIELD, finds: FINDS,
@@ -58,7 +60,7 @@ class SceneView {
       if (this.picture.clientWidth) this.resize(); // at once: an SVG without a height would jump
       if (data.begins && !before && !calm.matches) this.start(STAY_MS);
     } else if (at !== this.at) this.go(at, false);
-    else this.draw(this.shown); // Streamlit calls again when the theme has changed
+    else this.resize(); // Streamlit calls again when the theme has changed
   }
 
   build() {
@@ -213,9 +215,11 @@ class SceneView {
     step(begin);
   }
 
-  /** Panels have the height of the tallest of all frames, so that nothing jumps. */
+  /** Panels have the height of the tallest of all frames, so that nothing jumps; all is as large as the type beside. */
   resize() {
     if (!this.panels) return;
+    const type = parseFloat(getComputedStyle(document.documentElement).fontSize) / TYPE;
+    this.root.style.zoom = this.zoom = Math.max(1, Math.min(type, innerHeight / ROOM)); // its control stays in sight
     this.panels.forEach((row, r) =>
       row.forEach((panel, p) => {
         panel.width = panel.svg.clientWidth || this.picture.clientWidth;
@@ -253,8 +257,8 @@ class SceneView {
   click(event, svg) {
     if (this.data.by !== "cards" || svg !== this.panels[0][0].svg) return;
     const box = svg.getBoundingClientRect();
-    const one = this.data.frames[this.at].rows[0][0];
-    const i = CARDS.hit(one, this.panels[0][0].width, event.clientX - box.left, event.clientY - box.top);
+    const { tallest, width } = this.panels[0][0]; // the cards stand where the tallest frame has them
+    const i = CARDS.hit(tallest, width, (event.clientX - box.left) / this.zoom, (event.clientY - box.top) / this.zoom);
     if (i >= 0 && i < this.data.frames.length) this.go(i);
   }
 }

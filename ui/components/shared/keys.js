@@ -3,7 +3,7 @@
 // move in it stay its own. A box for text keeps its keys, but for the two of the remote control.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1, Home: 0 };
-const MOVED_IN = "[role=grid], [role=radiogroup], [role=tablist], [role=slider], [role=listbox], [role=menu], [data-arrows]";
+const MOVED_IN = "[role=grid], [role=radiogroup], [role=tablist], [role=slider], input[type=range], input[type=radio], [role=listbox], [role=menu], [data-arrows]";
 const LINE = "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=submit], [type=file])";
 const TEXT = "textarea, select, [contenteditable=true], [role=combobox][aria-expanded=true]";
 

@@ -107,17 +107,23 @@ function tidyHistory() {
 tidyHistory();
 
 /**
- * Notes when someone leaves for another page: what this page tells the server from then on would call them back. The
- * code of whatever tells may come after the click, so the first component that is there listens for all.
+ * Notes where someone goes who leaves for another page: what the page before tells the server from then on would call
+ * them back. The code of whatever tells may come after the click, so the first component that is there listens for all.
  */
 function noteLeaving() {
   if (history.pushState.noted) return;
   history.pushState.noted = true;
-  addEventListener("popstate", () => (history.pushState.leaving = true));
+  addEventListener("popstate", () => (history.pushState.going = location.pathname));
   const follow = (event) => {
-    const link = event.composedPath().find((node) => node.href);
-    if (link && link.target !== "_blank" && !event.ctrlKey && !event.metaKey && !event.shiftKey) history.pushState.leaving = true;
+    const link = event.composedPath().find((node) => typeof node.href === "string"); // of a picture it is an object
+    if (link && link.target !== "_blank" && !event.ctrlKey && !event.metaKey && !event.shiftKey) history.pushState.going = link.pathname;
   };
   addEventListener("click", follow, true);
 }
 noteLeaving();
+
+/** Whether someone is on the way from a page of ours to another. page: the last part of its path, "" for home */
+function leaving(page) {
+  const { going } = history.pushState;
+  return going !== undefined && going.split("/").at(-1) !== page;
+}

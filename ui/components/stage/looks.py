@@ -1,6 +1,7 @@
 """Which weights of an attention tell most, and how captions name pieces and shares."""
 
 import functools
+import math
 import unicodedata
 from dataclasses import dataclass
 
@@ -91,7 +92,8 @@ def percent(share: float) -> str:
     """A share in whole percent; what that would show as 0 or as all is not. Six digits of it can be relied on."""
     if 0 < share < 0.01:
         return "less than 1%"
-    return "more than 99%" if 0.995 <= share < 1 - 1e-6 else f"{share:.0%}"
+    # What lies in the middle goes up, as in the picture; Python would take the even one.
+    return "more than 99%" if 0.995 <= share < 1 - 1e-6 else f"{math.floor(100 * share + 0.5)}%"
 
 
 def named(token: Token) -> str:

@@ -252,11 +252,14 @@ class Stage {
     if (document.fullscreenElement) document.exitFullscreen();
     const answer = () => document.querySelector(".st-key-asked");
     const before = answer()?.textContent;
+    const asked = JSON.stringify([what, cell, this.id]);
+    const again = asked === this.asked; // its answer may stand there already
+    this.asked = asked;
     this.send(cell, what);
     const until = performance.now() + 8000;
     const look = () => {
       if (this.closed || performance.now() > until) return;
-      if (answer() && answer().textContent !== before) this.bring(answer());
+      if (answer() && (again || answer().textContent !== before)) this.bring(answer());
       else setTimeout(look, 100);
     };
     look();

@@ -5,7 +5,8 @@ const DIVISORS = Array.from({ length: 240 }, (_, first) => 10 ** (9 - (Math.floo
 /** A number from its two bytes: change of sign, power of ten and first digit; the other two digits. */
 function threeDigits(first, others, wasNegative) {
   if (first >= 240) return [NaN, Infinity, -Infinity][first - 240];
-  const size = (100 * (first % 10) + others) / DIVISORS[first];
+  const digits = 100 * (first % 10) + (others % 100);
+  const size = (others < 100 ? digits : digits - 0.01) / DIVISORS[first]; // 100 more: it is a little less
   return first >= 120 === wasNegative ? size : -size;
 }
 
@@ -88,5 +89,6 @@ function shortNumber(value) {
 /** A share in whole percent; what that would show as 0 or as all is not. */
 function percentOf(share) {
   if (share > 0 && share < 0.01) return "<1%";
-  return share >= 0.995 && share < 1 - 1e-6 ? ">99%" : `${Math.round(100 * share)}%`;
+  const inPercent = Math.round(1e7 * share) / 1e5; // 100 · 0.285 is a hair less than 28.5
+  return share >= 0.995 && share < 1 - 1e-6 ? ">99%" : `${Math.round(inPercent)}%`;
 }

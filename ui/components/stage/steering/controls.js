@@ -30,6 +30,7 @@ class Controls {
     this.stops = this.toggle("Stops", "Pause at each of the named stops", () => ride.setStops(!ride.stops));
     this.captions = this.toggle("Captions", "Show the captions", () => ride.setCaptions(!ride.captions));
     this.full = this.button("small", "Full screen", () => ride.fullScreen(), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5");
+    this.full.hidden = !document.fullscreenEnabled; // as on a phone of Apple's, or in a frame that does not allow it
     this.whole = el("button", "toggle whole", "The whole machine");
     this.whole.type = "button";
     this.whole.hidden = true;

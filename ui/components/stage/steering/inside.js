@@ -255,7 +255,8 @@ class Inside {
     else done();
     this.ride.moveCamera(null);
     this.ride.draw();
-    if (moving) (this.opener ?? this.ride.controls.play).focus?.({ preventScroll: true });
+    // Who pressed Play stays there.
+    if (moving && this.root.contains(this.root.getRootNode().activeElement)) (this.opener ?? this.ride.controls.play).focus?.({ preventScroll: true });
   }
 }
 

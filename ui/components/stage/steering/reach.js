@@ -81,6 +81,10 @@ class Proxies {
       this.ride.focus = token === undefined ? null : { panel, token };
       this.ride.draw();
     });
+    button.addEventListener("blur", () => {
+      this.ride.focus = null;
+      setTimeout(() => this.ride.playing || this.ride.draw()); // not now: it may lose the focus while they are drawn
+    });
     return button;
   }
 }
