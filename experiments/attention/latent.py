@@ -118,7 +118,7 @@ def squeezed_pass(loaded: LoadedModel, r: int, src: Ids, tgt: Ids) -> tuple[Load
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a decoder that keeps r numbers reads a translation's first pieces.
+    """How a decoder that keeps r numbers reads a translation.
 
     kept: (T,r) of the last layer; chances: the probability of each piece, given those before; likeliest: there
     ids: what it writes by itself, up to the first piece that is another
@@ -143,7 +143,7 @@ def keeping(sizes: Sequence[int]) -> Tap:
 
 @torch.inference_mode()
 def at_sizes(loaded: LoadedModel, sizes: Ids, src: Ids, labels: Ids) -> Mapping[int, Beginning]:
-    """For several r, all in one batch. Args: labels: the first pieces of the translation"""
+    """For several r, all in one batch. Args: labels: the translation, or its first pieces"""
     model, recorder, device = squeezed(loaded, max(SIZES)).model, Recorder(keeping(sizes)), loaded.device.torch
     states, mask = loaded.model.encode(torch.tensor([src], device=device))
     memory = Memory(states.expand(len(sizes), -1, -1), mask)

@@ -76,8 +76,7 @@ def kept_bytes(trace: Trace, r: int) -> int:
 def scene(trace: Trace) -> Scene:
     """The columns of the pieces read, squeezed; it opens where the translation first becomes another, or at the end."""
     trace = of_translator(trace)
-    # Nothing that is drawn or written comes from further on, and no piece looks there.
-    read = engine.run(at_sizes, trace.model, STOPS[1:], trace.src_ids, trace.label_ids[:DRAWN])
+    read = engine.run(at_sizes, trace.model, STOPS[1:], trace.src_ids, trace.label_ids)
     written = {r: if_anew(trace, one.ids) for r, one in read.items()}
     changed = (n for n, r in enumerate(STOPS) if written.get(r))
     return Scene(
@@ -102,7 +101,7 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
         answer += f"“{piece(text)}”"
     else:
         kept, measured = read.kept, figures(TRANSLATOR)
-        share, n, writes = measured[str(r)], measured["sentences"], f"“{piece(written)}”" if written else "the same."
+        share, n, writes = measured[str(r)], measured["sentences"], f"“{cut(written)}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
         answer += f"{n} other translations **{share['same_sentences']:.1%}** stay the same, of next pieces "
         answer += f"{share['same']:.1%}."
@@ -120,6 +119,11 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
     columns = Cards([Row(cards)], title=f"{r} numbers a piece: a cell for every {CELL}", limit=limit, tall=tall)
     memory = Bars([Bar("kept", now / every, f"{now:,}", 1.0, strong=True)], "Bytes a piece in all layers", "key")
     return Frame(str(r), answer, [[columns, Bars(probable, "Probability of its pieces (dashed: untouched)")], [memory]])
+
+
+def cut(written: str) -> str:
+    """What is written, up to where it becomes another; of a long text the end, where that is."""
+    return piece(written if len(written) <= CUT else f"…{written[-CUT:]}")
 
 
 def keys_and_values(reading: Trace, path: str) -> Array:

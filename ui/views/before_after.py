@@ -119,4 +119,5 @@ def if_anew(trace: Trace, ids: tuple[int, ...]) -> str:
     text = trace.model.tokenizer.decode(ids)
     if ids[-1:] == (EOS_ID,):
         return "" if text == trace.translation else text or "(nothing)"
-    return "" if trace.translation.startswith(text) else f"{text} …"
+    # By its pieces: “Banan” is how “Banane” begins, but another piece.
+    return "" if ids == trace.label_ids[: len(ids)] else f"{text} …"

@@ -71,7 +71,7 @@ def begins_anew(page: Page, ids: Sequence[int]) -> str:
     text = text_of(list(ids))
     if ids[-1:] == (EOS,):
         return "" if text == page.translation else text or "(nothing)"
-    return "" if page.translation.startswith(text) else f"{text} …"
+    return "" if [*ids] == [*page.oracle.labels[: len(ids)]] else f"{text} …"
 
 
 def variant(page: Page, **kinds: str) -> Variant:

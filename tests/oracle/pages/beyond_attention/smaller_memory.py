@@ -17,7 +17,7 @@ from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import magnitude, rounding
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
-from tests.oracle.passes.decode import Ids, Writer, greedy
+from tests.oracle.passes.decode import Ids
 from tests.oracle.passes.family.language_models import NAME as GPT
 from tests.oracle.passes.family.language_models import Gpt, reading, text_on
 from tests.oracle.passes.forward import EOS, Array, Forward, source_ids
@@ -39,7 +39,8 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": LONG * 5, "kept": "256", "cell": "3.2", "stop": "1", "tiles": "8", **TILES},
     {"sentence": "Go", "kept": "8", "inside": INSIDE.options[1], "tiles": "1", "stop": "5", **TILES},
     {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0", **TILES},
-    SQUEEZED,
+    {"sentence": "I ate an apple and a banana in the garden of my old house."} | SQUEEZED,
+    {"sentence": f"{LONG}{LONG}"} | SQUEEZED,
     {"sentence": "We met.", **TRAINED},
     {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", **TRAINED},
     {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2", **TILES},
@@ -98,17 +99,11 @@ def through(sentence: str, labels: Ids, r: int) -> Forward:
     return Squeezed(source_ids(sentence), list(labels), w=squeezed_weights("translator", r))
 
 
-@functools.lru_cache(64)
-def anew(sentence: str, most: int, r: int) -> Ids:
-    writer = Writer(sentence)
-    writer.passes = Squeezed(source_ids(sentence), [EOS], w=squeezed_weights("translator", r))
-    return greedy(writer, most=most)
-
-
-def upto_another(page: Page, ids: Ids) -> Ids:
-    """What is written, up to the first piece that the translation has not at its place."""
-    same = next((n for n, (a, b) in enumerate(zip(ids, page.oracle.labels, strict=False)) if a != b), len(ids))
-    return ids[: same + 1]
+def upto_another(page: Page, r: int) -> list[int]:
+    """What is written, up to the first piece that the translation has not at its place: before it all is read alike."""
+    best, labels = here(page, r)["logits"].argmax(-1).tolist(), list(page.oracle.labels)
+    same = next((n for n, (a, b) in enumerate(zip(best, labels, strict=True)) if a != b), len(labels))
+    return best[: same + 1]
 
 
 @functools.cache
@@ -134,7 +129,7 @@ def keys_and_values(read: Forward) -> Array:
 
 
 def scene(page: Page) -> Statements:
-    written = [""] + [begins_anew(page, upto_another(page, anew(page.sentence, 8, r))) for r in STOPS]
+    written = [""] + [begins_anew(page, upto_another(page, r)) for r in STOPS]
     opens = next((n for n, text in enumerate(written) if text), len(STOPS))
     frames = [scene_frame(page, r, text) for r, text in zip((512, *STOPS), written, strict=True)]
     looks: dict[str, Any] = {"by": "slider", "wide": (1.2, 1), "plays": True}
@@ -150,7 +145,8 @@ def scene_frame(page: Page, r: int, written: str) -> dict[str, Any]:
     else:
         kept = read["decoder.layers.2.self_attn.squeezed"]
         shares = percent(found[str(r)]["same_sentences"]), percent(found[str(r)]["same"])
-        writes = f"“{visible(written)}”" if written else "the same."
+        end = written if len(written) <= 80 else "…" + written[-80:]
+        writes = f"“{visible(end)}”" if written else "the same."
         counts = f"{n_bytes(r):,}", f"{n_bytes(512):,}", writes, found["sentences"]
         said = prose.line("of numbers bytes a", r, 512, *counts, *shares)
     cards = [screen.card(piece.text, column=kept[t, ::8].tolist()) for t, piece in enumerate(page.tgt[:8])]
