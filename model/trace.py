@@ -107,9 +107,13 @@ def taken(loaded: LoadedModel, source: str) -> tuple[str, list[int], int]:
     ids, limit = loaded.tokenizer.encode(text), most_tokens(loaded)
     if not ids:
         raise EmptySentenceError("There is nothing to translate yet: type a sentence.")
-    if len(ids) > limit:
-        return loaded.tokenizer.decode(ids[:limit]), ids[:limit], len(ids) - limit
-    return text, ids, 0
+    if len(ids) <= limit:
+        return text, ids, 0
+    # The text that is kept must be read as these ids again: no part of a sign may stand at its end, and no space.
+    text = loaded.tokenizer.decode(ids[:limit]).rstrip("\ufffd")
+    while len(kept := loaded.tokenizer.encode(text := normalise(text))) > limit:
+        text = text[:-1]
+    return text, kept, len(ids) - len(kept)
 
 
 def unread(loaded: LoadedModel, source: str) -> Trace:

@@ -10,20 +10,20 @@ import torch
 from model.decoding.strategies import Beam, Decoding, Greedy, NextToken, decoding_steps
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import LoadedModel, load_folder
-from model.text.tokenizer import EOS_ID, normalise
-from model.trace import most_tokens
+from model.text.tokenizer import EOS_ID
+from model.trace import EmptySentenceError, most_tokens, taken
 
 
 @torch.inference_mode()
 def translate(loaded: LoadedModel, sentence: str, decoding: Decoding) -> str:
     """The German of an English sentence; '' for one with no text in it. Text beyond `most_tokens` is left out."""
-    limit = most_tokens(loaded)
-    ids = loaded.tokenizer.encode(normalise(sentence))[:limit]
-    if not ids:
+    try:
+        _, ids, _ = taken(loaded, sentence)
+    except EmptySentenceError:
         return ""
     src_ids = torch.tensor([[*ids, EOS_ID]], device=loaded.device.torch)
     next_token = NextToken(loaded.model, loaded.model.encode(src_ids))
-    *_, last = decoding_steps(next_token, replace(decoding, max_steps=min(decoding.max_steps, limit)))
+    *_, last = decoding_steps(next_token, replace(decoding, max_steps=min(decoding.max_steps, most_tokens(loaded))))
     return loaded.tokenizer.decode(last.best.ids)
 
 

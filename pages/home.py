@@ -4,7 +4,6 @@ import streamlit as st
 
 from model.trace import Trace
 from pages.first_screen import PLAY, head_start
-from ui import engine
 from ui.course.architecture_map import course_map
 from ui.course.lesson import COURSE
 from ui.course.presenter import KEY
@@ -19,7 +18,7 @@ def more(trace: Trace) -> None:
     st.header("How sure it was", anchor=False)
     word_probabilities(trace)
     st.header("Where it looked", anchor=False)
-    config = engine.model().config
+    config = trace.model.config
     st.markdown(
         f"The **encoder** reads, the **decoder** writes. Each looks in {config.n_layers} **layers**, one after the "
         f"other, with {config.n_heads} **heads** side by side; how much it looks at a piece is a weight from 0 to 1."

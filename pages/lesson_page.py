@@ -80,6 +80,7 @@ def show(lesson: Lesson) -> None:
             st.title(lesson.title, anchor=False, width="content")
             name = list(parts)[stepper(list(parts))]
         _fragment(name, parts[name], trace, headed=False)
+        save_progress()
         return
     picture = None if lesson.on_map.scene else _opening(lesson, trace)
     if lesson.on_map.scene:

@@ -18,6 +18,7 @@ SAMPLE, FIRST = "digit", 4  # in the address: which sample, from 0
 N_DIGITS = 10  # samples that stand for the digits; those behind them are read wrong
 DRAWN = "what you drew"  # which no address holds
 _OWN = "own_picture"  # in the session
+_BESIDE = "own_picture.beside"  # in the session: which sample the address named when it was made
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,18 @@ class Own:
 
 
 def own() -> Own:
-    if (made := st.session_state.get(_OWN)) is not None:
-        return Own(made)
+    """What was made last; a sample if the address has come to name another since, as a teacher's does."""
     pictures, labels = samples()
     n = read_count(SAMPLE, len(labels), FIRST)
+    if (made := st.session_state.get(_OWN)) is not None and st.session_state.get(_BESIDE, n) == n:
+        return Own(made)
     return Own(pictures[n], n, int(labels[n]))
 
 
 def _take(told: Drawn | Photo | Sample, rewinds: bool = True) -> None:
     if rewinds:
         write_count(STOP, 0)  # another picture is shown whole
+    st.session_state[_BESIDE] = read_count(SAMPLE, len(samples()[1]), FIRST)
     match told:
         case Drawn(strokes):
             scaled = [[(x / SIDE, y / SIDE) for x, y in stroke] for stroke in strokes]

@@ -11,7 +11,7 @@ from model.files.loaded_model import Array, LoadedModel
 from model.parts.layers import Memory
 from model.tap import Recorder
 from model.text.tokenizer import EOS_ID, PAD_ID, SOS_ID, Token
-from model.trace import MAX_TOKENS
+from model.trace import MAX_TOKENS, taken
 
 GROUP = 50  # sentences of alike length, side by side: of more the shorter ones would have more padding
 
@@ -66,8 +66,8 @@ def record_together(loaded: LoadedModel, sentences: Sequence[str], keep: tuple[s
 
 
 def _sources(loaded: LoadedModel, sentences: Sequence[str]) -> list[list[int]]:
-    """ids of each sentence, at most MAX_TOKENS and `<eos>`."""
-    return [[*loaded.tokenizer.encode(sentence)[:MAX_TOKENS], EOS_ID] for sentence in sentences]
+    """ids of each sentence, as many as the model takes, and `<eos>`. Raises: EmptySentenceError"""
+    return [[*taken(loaded, sentence)[1], EOS_ID] for sentence in sentences]
 
 
 def _write(model: Network, memory: Memory) -> list[list[int]]:

@@ -48,10 +48,10 @@ class Lexicon:
         return [word for word in words if word.lower() not in given and not self.knows(word)]
 
     def is_german(self, sentence: str) -> bool:
-        """Whether half of its words or more are listed as German and not as English."""
+        """Whether most of its words are listed as German and not as English."""
         typed = words_of(sentence)
         german = [word for word in typed if word.lower() in self.listed and not is_known(word, self.english)]
-        return 2 * len(german) >= len(typed) > 0
+        return 2 * len(german) > len(typed)
 
     def missing_names(self, english: str, german: str) -> list[str]:
         """Words with a capital amid a sentence that are no known English, and that the German has not."""

@@ -111,6 +111,11 @@ def test_a_long_text_is_cut_and_the_cut_counted(loaded: LoadedModel) -> None:
     assert text.startswith(result.text)
     assert loaded.tokenizer.encode(result.text) == [token.id for token in result.src[:-1]]
     assert len(result.text) < len(text) / 2
+    for odd in ("I " + "\N{GRINNING FACE} " * 80, "a " * (MAX_TOKENS - 1) + "\N{GRINNING FACE} hello" * 9):
+        taken = unread(loaded, odd)  # no part of a sign at its end, and no space: read again it is the same
+        assert loaded.tokenizer.encode(taken.text) == [token.id for token in taken.src[:-1]]
+        assert MAX_TOKENS - 5 <= len(taken.src) - 1 <= MAX_TOKENS
+        assert taken.n_cut == len(loaded.tokenizer.encode(odd.strip())) - len(taken.src) + 1
     assert (unread(loaded, text).text, unread(loaded, text).n_cut) == (result.text, result.n_cut)
 
 

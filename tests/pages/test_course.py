@@ -77,20 +77,22 @@ def check_several(app: AppTest, *options: int) -> AppTest:
     return app.button(key=f"{key}/check").click().run()
 
 
-def test_a_question_whose_options_have_changed_is_asked_anew() -> None:
+@pytest.mark.parametrize("other", ["options", "right"])
+def test_a_question_of_which_options_or_answer_have_changed_is_asked_anew(other: str) -> None:
     def page() -> None:
         import streamlit as st
 
         from ui.course.quiz import Question, quiz
 
-        options = ("3", "4") if "other" in st.query_params else ("1", "2")
-        quiz("masking", [Question("count", "How many?", options, frozenset({0}), "So it is.")])
+        other = st.query_params.get("other")
+        options = ("3", "4") if other == "options" else ("1", "2")
+        quiz("masking", [Question("count", "How many?", options, frozenset({int(other == "right")}), "So it is.")])
 
     app = AppTest.from_function(page).run()
     app.radio[0].set_value(1).run()
     app.button[0].click().run()
     assert app.warning[0].value == "Not quite. Right is “1”. So it is."
-    app.query_params["other"] = "yes"
+    app.query_params["other"] = other
     app.run()
     assert (app.radio[0].value, [*app.warning]) == (None, [])
 
@@ -231,6 +233,9 @@ def test_presenter_mode_shows_one_part_at_a_time(lesson: Lesson) -> None:
         assert parts_of(app) == [name] + ["check"] * (name == "see")
         assert any(f"Part {n} of 5: **{name.capitalize()}**" in text.value for text in app.markdown)
         assert len(app.header) == (name == "idea" and lesson.on_map.scene is not None)  # its question
+        assert any(
+            e.key == "cookie_walkthrough_progress" for e in app.get("bidi_component")
+        )  # what is answered here is kept
         if n < len(parts):
             next(button for button in app.button if button.label == "Next").click().run()
             assert not app.exception

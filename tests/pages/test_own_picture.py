@@ -53,3 +53,18 @@ def test_clicks_that_were_missed_count_once_and_nonsense_among_them_does_not() -
     assert click(0, 3, 5, "x", [9, 9, 4], [0, 0, "5"], [0, 0], None) == ("1.2.3.4", 5)
     assert click(0, 3, 6, [0, 1, 2], [0, 2, 3], [0, 3, 5]) == ("1.2.3", 6)
     assert click(1, 3, 208, *[[1, 0, 7 + n] for n in range(201)]) == ("1.2.3.8", 208)  # the last 100 of 201, and itself
+
+
+def test_an_address_that_comes_to_name_a_sample_is_shown_in_place_of_a_drawing() -> None:
+    app = opened("a-picture-as-words", digit="2")
+
+    def chosen() -> object:
+        return component(app, "drawing")["chosen"]
+
+    assert chosen() == 2
+    app.session_state["own_picture"], app.session_state["own_picture.beside"] = np.eye(28, dtype=np.float32), 2
+    app.run()
+    assert chosen() is None
+    app.query_params["digit"] = "7"  # as a teacher's address that a learner follows
+    app.run()
+    assert chosen() == 7

@@ -1,5 +1,6 @@
 """Pieces that the visitor wants written, in the address as `prefix=306.1201`: ids of the vocabulary."""
 
+import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -20,14 +21,15 @@ class ChosenPieces:
     def read(self, of: str, vocab_size: int) -> tuple[Ids, str]:
         """The ids, and what was left out of them and why, or ''.
 
-        Pieces chosen for one text mean nothing in another: they are forgotten when the text that they are `of` changes.
+        Pieces chosen for one text mean nothing in another: they are forgotten when the text that they are `of` changes
+        and they do not. An address that brings along both is another's.
         """
-        last = f"{self.name}_of"  # in the session: the text that the chosen pieces belong to
-        before = st.session_state.get(last)
-        st.session_state[last] = of
-        if before not in (None, of):
+        last = f"{self.name}_of"  # in the session: the chosen pieces, and the text that they belong to
+        of_before, asked_before = st.session_state.get(last, (of, ""))
+        if of_before != of and st.query_params.get(self.name, "") == asked_before:
             self.write(())
         asked = st.query_params.get(self.name, "")
+        st.session_state[last] = of, asked
         known: Ids = ()
         for part in asked.split(".")[: MAX_TOKENS + 1] if asked else ():
             try:
@@ -50,6 +52,6 @@ class ChosenPieces:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.lstrip("-").isdigit() and len(text) < 10):
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
         raise PrefixError("that is no id of the vocabulary")
     return int(text)

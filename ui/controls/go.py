@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ui.components.shared.wire import component
+from ui.controls.persist import forget
 
 _go = component("go", js=("shared/leave.js", "shared/go.js"))
 
@@ -12,4 +13,5 @@ def go(page: str, state: Mapping[str, str], attempt: int = 0) -> None:
 
     Args: page: its address in this app; state: the parameters of the address
     """
+    forget()
     _go(key="go", data={"page": page, "state": dict(state), "attempt": attempt})

@@ -26,3 +26,8 @@ def restore(page: str) -> None:
     for key, value in st.session_state.get(_KEPT, {}).items():
         if key not in st.query_params:
             st.session_state[key] = value
+
+
+def forget() -> None:
+    """What was kept means nothing on a page that is to be just as somebody else's address says."""
+    st.session_state.pop(_KEPT, None)

@@ -181,7 +181,8 @@ def fill_in(blank: Blank, key: str) -> None:
         if abs(given - blank.answer) <= (near := 0.5 if whole else max(0.0051, 0.005 * abs(blank.answer))):
             st.success(f"Right: it is {number(blank.answer, 0 if whole else 4)}.")
         elif abs(given + blank.answer) <= near:
-            st.warning("The size is right, the sign is not. Minus times minus is plus.")
+            signs = " Equal signs give plus, different ones minus." if r"\cdot" in blank.formula else ""
+            st.warning(f"The size is right, the sign is not.{signs}")
         else:
             st.warning("Not yet. Take the numbers as they stand, and round only at the end.")
 

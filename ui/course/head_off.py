@@ -11,7 +11,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components.announcement import announce
 from ui.text import bold, number, piece
-from ui.views.before_after import pieces_before_after
+from ui.views.before_after import MOVED, pieces_before_after
 from ui.views.head_names import where
 
 
@@ -29,14 +29,16 @@ def without_head(trace: Trace, head: Head, row: int) -> None:
     st.markdown(f"**Without {name}.** What this head adds is 0 now; the rest of the machine runs as before.")
     fell, rose = pieces_before_after(trace.labels, before, after, ("with all heads", "without this head"))
     label = trace.labels[row]
-    taken = int(tensors["logits"][row].argmax())
-    writes = "It is still the likeliest."
-    if taken != label.id:
-        writes = f"The likeliest is now {bold(piece(trace.model.tokenizer.tokens([taken])[0].text))}."
+    then, now = (int(one["logits"][row].argmax()) for one in (trace.tensors, tensors))
+    if now == label.id:
+        writes = "It is still the likeliest." if then == now else "Now it is the likeliest."
+    else:
+        likeliest = bold(piece(trace.model.tokenizer.tokens([now])[0].text))
+        writes = f"The likeliest is {likeliest}, as before." if then == now else f"The likeliest is now {likeliest}."
     st.markdown(
         f"{bold(piece(label.text))} had **{number(float(before[row]))}**; without the head it has "
-        f"**{number(float(after[row]))}**. {writes} Of {len(before)} pieces {fell} become less likely, "
-        f"{rose} more likely."
+        f"**{number(float(after[row]))}**. {writes} The probability falls for {fell} of {len(before)} pieces and rises "
+        f"for {rose} (by more than {MOVED})."
     )
     st.caption(
         "A large weight says where a head looks. Whether the model needs what is there shows only when the head is off."

@@ -62,9 +62,10 @@ def unlike_english(trace: Trace, readers: Sequence[About]) -> str:
     rare = len(words) - n_known(words, listed)
     if not listed or rare <= len(words) / 2:
         return ""
+    are_rare = "This word is" if len(words) == 1 else f"{rare} of {len(words)} words are"
     return (
-        f"{rare} of {len(words)} words are rare in everyday English, or of another language. {who[0].upper()}{who[1:]} "
-        f"learned from English texts alone: expect {expect}."
+        f"{are_rare} rare in everyday English, or of another language. {who[0].upper()}{who[1:]} learned from English "
+        f"texts alone: expect {expect}."
     )
 
 
@@ -89,10 +90,11 @@ def unlike_training(trace: Trace) -> str:
             "little."
         )
     if known < len(typed) / 2:
+        alone = len(typed) == 1
+        occur = "This word hardly occurs" if alone else f"{len(typed) - known} of {len(typed)} words hardly occur"
         return (
-            f"{len(typed) - known} of {len(typed)} words hardly occur in the {about.source} sentences the model "
-            f"learned "
-            f"from (another language, or rare words), so expect nonsense in {about.target}."
+            f"{occur} in the {about.source} sentences the model learned from (another language, or "
+            f"{'a rare word' if alone else 'rare words'}), so expect nonsense in {about.target}."
         )
     if len(typed) >= LONG_WORDS:
         return (

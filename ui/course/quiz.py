@@ -74,8 +74,8 @@ def quiz(slug: str, questions: list[Ask]) -> None:
 
 
 def _ask(slug: str, question: Question) -> None:
-    # The options belong to the key: a new sentence asks anew, with nothing chosen.
-    key = f"{slug}/{question.id}/{hash((question.text, question.options))}"
+    # Text, options and what is right belong to the key: where a new sentence changes them, nothing is chosen yet.
+    key = f"{slug}/{question.id}/{hash((question.text, question.options, question.correct))}"
     st.markdown(question.text)
     chosen = _choose(question, key)
     # A callback comes before all else in a run, so that no other run can begin before the click has counted.

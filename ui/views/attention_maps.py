@@ -105,6 +105,7 @@ def attention_maps(trace: Trace) -> None:
         hide_eos = st.toggle("Hide <eos>", key="hide_eos", bind="query-params")
 
     rows, columns = (groups_of(tokens, by_word) for tokens in tokens_of(trace, kind))
+    n_columns = len(columns)
     if hide_eos:
         rows, columns = ([g for g in groups if g.label != "<eos>"] or groups for groups in (rows, columns))
     telling = (trace.model.about.telling or {}).get(kind)
@@ -121,7 +122,7 @@ def attention_maps(trace: Trace) -> None:
         if telling
         else "",
     )
-    if hide_eos:
+    if len(columns) < n_columns:
         st.caption(in_markdown("Rows no longer add up to 1: the rest went to <eos>."))
     work_out(trace, kind, chosen, rows[chosen.cell[0]], columns[chosen.cell[1]])
 

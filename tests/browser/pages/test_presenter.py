@@ -96,7 +96,8 @@ def test_keys_that_mean_something_where_they_are_pressed_do_not_step(page: Page,
 def test_a_scenes_own_control_keeps_its_arrow_keys(lesson: str, page: Page, url: str) -> None:
     page.goto(f"{url}/{lesson}?present=true&step=1")
     control = listens(page).locator(".scene .control input").first
-    at = "e => e.type === 'range' ? Number(e.value) : [...e.closest('fieldset').querySelectorAll('input')].findIndex((one) => one.checked)"
+    at = """e => e.type === "range" ? Number(e.value)
+        : [...e.closest("fieldset").querySelectorAll("input")].findIndex((one) => one.checked)"""
     page.locator(".scene svg text").first.wait_for()
     settled(page).keyboard.press("Tab")
     page.locator(".scene .control input:checked, .scene .control input[type=range]").focus()

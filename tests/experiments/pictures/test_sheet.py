@@ -69,6 +69,13 @@ def test_a_photo_of_a_digit_is_read(n: int, dark: bool) -> None:
     assert trace_picture(load_vision(), found).translation == str(n)
 
 
+@pytest.mark.parametrize(("high", "wide", "is_ink"), [(30, 1, True), (60, 1, True), (3, 3, False)])
+def test_a_thin_stroke_is_ink_and_a_speck_is_not(high: int, wide: int, is_ink: bool) -> None:
+    photo = np.full((112, 112), 0.9, np.float32)
+    photo[40 : 40 + high, 50 : 50 + wide] = 0.1
+    assert bool(ink_of_photo(photo).any()) == is_ink
+
+
 def test_paper_is_what_most_of_the_border_is_and_so_is_all_that_differs_little_from_it() -> None:
     photo = np.full((112, 112), 0.8, np.float32)
     photo[:, 0] = photo[0, :30] = 0.2  # the edge of a table

@@ -38,6 +38,20 @@ def test_samples_of_any_width_are_the_same_sound(width: int) -> None:
     assert seconds == pytest.approx(0.1, abs=1e-3)
 
 
+@pytest.mark.parametrize(("kind", "heard"), [(1, True), (3, False)])  # whole numbers, floats
+def test_the_long_form_of_the_header_is_read_too(kind: int, heard: bool) -> None:
+    plain = file_of(tone(440, 0.1, RATE)[:, None], width=3)
+    form = plain[20:36] + (22).to_bytes(2, "little") + (24).to_bytes(2, "little") + bytes(4)
+    form = b"\xfe\xff" + form[2:] + kind.to_bytes(2, "little") + bytes(14)
+    size = len(plain) - 8 + len(form) - 16
+    long = plain[:4] + size.to_bytes(4, "little") + plain[8:16] + len(form).to_bytes(4, "little") + form + plain[36:]
+    if heard:
+        assert np.array_equal(read_wav(long)[0], read_wav(plain)[0])
+    else:
+        with pytest.raises(RecordingError, match="no WAV file of whole numbers"):
+            read_wav(long)
+
+
 @pytest.mark.parametrize(("rate", "hertz"), [(4_000, 500), (11_025, 500), (44_100, 500), (44_100, 3990), (96_000, 500)])
 def test_a_sound_of_any_rate_keeps_its_pitch_and_length(rate: int, hertz: int) -> None:
     heard = resampled(tone(hertz, 0.8, rate), rate)

@@ -62,7 +62,8 @@ def test_names_and_german_are_told_by_the_words_that_are_known() -> None:
     lexicon = Lexicon({"hallo", "welt", "in", "die", "wir"}, {"in", "hello", "monday", "die", "we", "won"})
     said = "Priya met Siobhan, Zoë's Bo and NASA in Hello Monday. Rome won't do; I DO."
     assert lexicon.missing_names(said, "siobhans NASA") == ["Zoë", "Bo", "DO"]
-    told = {"Hallo Welt": True, "Hello Welt": True, "Hello in Welt": False, "We die in": False, "3 + 4": False}
+    told = {"Hallo Welt": True, "Hello Welt": False, "Hello in Welt": False, "We die in": False, "3 + 4": False}
+    told |= {"Hi Welt": False, "Hi Hallo Welt": True}  # a name that is a word, and a greeting
     assert {text: lexicon.is_german(text) for text in told} == told
 
 

@@ -189,7 +189,8 @@ def filled_in(app: AppTest, one: FillIn) -> list[str]:
         ),
     ]
     if abs(nearly) > 0.02:
-        tries.append((-nearly, Statement("warning", "The size is right, the sign is not. Minus times minus is plus.")))
+        signs = " Equal signs give plus, different ones minus." if r"\cdot" in one.formula else ""
+        tries.append((-nearly, Statement("warning", f"The size is right, the sign is not.{signs}")))
     messages = []
     for given, says in tries:
         element(app, "fill_in", "number_input").set_value(given).run()

@@ -197,8 +197,10 @@ def unlike_training(page: Page, readers: tuple[str, ...] | None) -> str:
     if not words:
         return prose.words("no words", who)[whose]
     if 2 * len(known) < len(words):
-        counts = len(words) - len(known), len(words)
-        return prose.words("another language", *counts, who[0].upper() + who[1:], expect)[whose]
+        whom = who[0].upper() + who[1:], expect
+        if len(words) == 1:
+            return prose.words("another language in one word", *whom)[whose]
+        return prose.words("another language", len(words) - len(known), len(words), *whom)[whose]
     return prose.line("long for this model", len(words)) if len(words) >= 16 and not readers else ""
 
 

@@ -86,7 +86,7 @@ def doubted(text: str, oracle: Forward, own: bool) -> Statements:
     given = {word for found in typed for word in (found.lower(), f"{found.lower()}s")}
     unknown = [one for one in lettered if one.text.lower() not in given and not is_german(one.text.lower())]
     looks_german = [word for word in typed if word.lower() in listed("german_words.txt") and not is_known(word)]
-    if typed and len(looks_german) >= len(typed) / 2:
+    if typed and len(looks_german) > len(typed) / 2:
         run, among = "lost in German", []
     elif absent := missing(text, german):
         of_kind = [word for word in written if re.search(r"\d", word.text) and word.text not in text]

@@ -249,7 +249,9 @@ def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Databa
         assert not going(sound(go_to(app, page).run()))  # and not again when they leave
     late = sitting(a_learner(db, at, "Bob"), "tokenization")  # who comes later is asked
     assert not going(late)
+    late.session_state["kept"] = {"layer": 1}  # on the page before; there it is to be just as the address says
     assert component(press(late, "Go where everyone is"), "go") == there
+    assert "kept" not in late.session_state
     assert not going(sound(late.run()))
 
 

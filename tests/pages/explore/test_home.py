@@ -248,18 +248,46 @@ def test_a_number_of_the_ride_is_worked_out_and_leads_to_its_lesson(
     assert not lessons(at)
 
 
-def test_a_head_of_the_ride_switched_off_shows_the_probabilities_beside_those_before() -> None:
-    at = opened(sentence="I ate an apple")
-    one, oracle = engine.trace("I ate an apple"), translated("I ate an apple")
-    off = Forward(oracle.ids["encoder"], oracle.labels, heads_off=(("decoder.layers.2.cross_attn", 2),))
-    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (Head("cross", 2, 2), 1))
+# A sentence, a head of encoder-decoder attention and a row where it does this; from 0.
+OFF = {
+    "It is still the likeliest.": ("I ate an apple", 2, 2, 1),
+    "The likeliest is now **{}**.": ("The old bridge was built by the Romans.", 0, 1, 3),
+}
+
+
+def test_of_a_piece_that_was_forced_it_is_said_that_another_was_likelier_before() -> None:
+    def page() -> None:
+        from model.decoding.strategies import Greedy
+        from model.interventions import Head
+        from model.trace import trace
+        from ui import engine
+        from ui.course.head_off import without_head
+
+        likeliest = engine.trace("I ate an apple")
+        first, forced = likeliest.label_ids[0], likeliest.steps[1].candidates[1].id
+        forced = trace(likeliest.model, "I ate an apple", decoding=Greedy(prefix=(first, forced)))
+        without_head(forced, Head("encoder", 0, 0), 1)
+
+    assert f"The likeliest is **{engine.trace('I ate an apple').labels[1].text}**, as before." in markdown(
+        AppTest.from_function(page).run()
+    )
+
+
+@pytest.mark.parametrize("writes", OFF)
+def test_a_head_of_the_ride_switched_off_shows_the_probabilities_beside_those_before(writes: str) -> None:
+    sentence, layer, head, row = OFF[writes]
+    at = opened(sentence=sentence)
+    one, oracle = engine.trace(sentence), translated(sentence)
+    off = Forward(oracle.ids["encoder"], oracle.labels, heads_off=((f"decoder.layers.{layer}.cross_attn", head),))
+    at.session_state["ride.asked"] = ("translator", one.text, one.label_ids, (Head("cross", layer, head), row))
     assert_sound(at.run())
     before, after = (softmax(run["logits"])[range(len(oracle.labels)), oracle.labels] for run in (oracle, off))
-    said = f"had **{before[1]:.4f}**; without the head it has **{after[1]:.4f}**. It is still the likeliest."
-    assert said in markdown(at)
+    now = pieces([int(off["logits"][row].argmax())])[0].text
+    said = f"had **{before[row]:.4f}**; without the head it has **{after[row]:.4f}**. {writes.format(now)}"
     moved = after - before
-    n_fell, n_rose = int((moved < -0.005).sum()), int((moved > 0.005).sum())
-    assert f"Of {len(moved)} pieces {n_fell} become less likely, {n_rose} more likely." in markdown(at)
+    fall, rise = int((moved < -0.005).sum()), int((moved > 0.005).sum())
+    counts = f"The probability falls for {fall} of {len(moved)} pieces and rises for {rise} (by more than 0.005)."
+    assert f"{said} {counts}" in markdown(at)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,10 @@ def test_pieces_chosen_for_one_sentence_are_forgotten_in_another() -> None:
     assert_sound(page)
     assert "prefix" not in page.query_params
     assert component(page, "theatre")["target"][1:] == [*map(text_of, greedy("I put my money in the bank."))]
+    there = second("He runs.", 0)  # an address that brings along a sentence and pieces is followed whole
+    page.query_params["sentence"], page.query_params["prefix"] = "He runs.", str(there)
+    assert_sound(page.run())
+    assert component(page, "theatre")["target"][1] == text_of(there)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +95,7 @@ def test_pieces_chosen_for_one_sentence_are_forgotten_in_another() -> None:
         ("306.2.445", 2, "nothing can follow id 2"),
         ("306.abc", 1, "that is no id of the vocabulary"),
         ("306.4²", 1, "that is no id of the vocabulary"),
+        ("306.--5", 1, "that is no id of the vocabulary"),
         ("", 0, ""),
         ("<b>*x*</b>", 0, "that is no id of the vocabulary"),
         (".".join(["306"] * 3000), 100, "101 tokens are given, but a translation ends after 100"),

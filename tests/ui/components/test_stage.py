@@ -52,8 +52,7 @@ def unpacked(packed: bytes, sizes: Sequence[int]) -> np.ndarray:
         for _ in range(size):
             a, b = first[len(found)], others[len(found)]
             minus = (a >= 120) != (before == size and found[-size] < 0)
-            digits = f"{a % 10}.{b % 100:02}" if b < 100 else f"{(100 * (a % 10) + b - 100.01) / 100:.4f}"
-            found.append(float(special.get(a) or f"{'-' * minus}{digits}e{a // 10 % 12 - 7}"))
+            found.append(float(special.get(a) or f"{'-' * minus}{a % 10}.{b % 100:02}e{a // 10 % 12 - 7}"))
     return np.array(found)
 
 

@@ -28,6 +28,7 @@ def test_everyday_english_raises_no_eyebrow(sentence: str) -> None:
     [
         ("Ich möchte morgen früh schwimmen gehen.", "another language"),
         ("qwrtz plmkn vbxcz hjkgf", "4 of 4 words hardly occur"),
+        ("Qwrtz", "This word hardly occurs in the English sentences the model learned from (another language, or a"),
         ("วันนี้อากาศดี", "byte by byte"),
         ("😀😀😀", "byte by byte"),
         ("123 + 456 = 579", "no words"),
@@ -86,6 +87,7 @@ FRENCH = "Les enfants jouent souvent dans leur jardin."
     ("typed", "says"),
     [
         (FRENCH, "7 of 7 words are rare in everyday English, or of another language. BERT and GPT learned"),
+        ("Angela", "This word is rare in everyday English, or of another language. BERT and GPT learned"),
         ("วันนี้อากาศดี", "signs that BERT and GPT never learned"),
         ("123 + 456 = 579", "no words in this text, and BERT and GPT learned from English texts"),
         ("I like dogs.", ""),

@@ -123,6 +123,6 @@ def maps(page: Page) -> Statements:
         default=telling(kind),
         note=prose.line("layer head comes first", layer + 1, head + 1, LOOKS_AT[kind][1]),
     )
-    if hide_eos:
+    if hide_eos and kind != "decoder":  # whose own words have no <eos>
         yield from prose("rows no longer add")
     yield from work_out(page, page.oracle, kind, rows, columns, telling(kind))
