@@ -73,6 +73,7 @@ def swipe(page: Page, start: Locator, end: tuple[float, float]) -> Page:
     places = [(x + (end[0] - x) * n / 10, y + (end[1] - y) * n / 10) for n in range(11)]
     for kind, (left, top) in zip(["touchStart", *["touchMove"] * 10], places, strict=True):
         device.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": left, "y": top}]})
+    page.wait_for_timeout(100)  # a finger that rests throws nothing; a tap in the middle of a throw would only end it
     device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     device.detach()
     return settled(page)
