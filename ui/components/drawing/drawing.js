@@ -107,7 +107,8 @@ class DrawingView {
 
   moved(event) {
     if (!this.stroke || event.pointerId !== this.finger) return;
-    for (const one of event.getCoalescedEvents?.() ?? [event]) {
+    const all = event.getCoalescedEvents?.() ?? []; // some browsers know of none, or give none
+    for (const one of all.length ? all : [event]) {
       const [x, y] = this.point(one);
       const [before, above] = this.stroke.slice(-2);
       if (this.full() || Math.hypot(x - before, y - above) < NEAR) continue;
