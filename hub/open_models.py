@@ -1,6 +1,7 @@
 """The models in memory, and their latest readings."""
 
 import functools
+import shutil
 import tempfile
 import threading
 from collections import OrderedDict
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import cachetools
+from safetensors import SafetensorError
 
 from hub.export.folder import export
 from hub.local_models import ModelError, Settings, check_memory, free_memory
 from hub.reading_types import ModelFacts, Reading
 from hub.worker import ClosedError, TooSlowError, Worker
-from model.files.checkpoint import CheckpointError
+from model.files.checkpoint import CONFIG, CheckpointError
 from model.files.loaded_model import MODELS, TRANSLATOR, model_names
 from processes import barriers
 
@@ -203,20 +205,29 @@ def shelf(settings: Settings) -> Shelf:
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
     if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
-        return Worker(own, replace(settings, root=Path(_exported(own).name), unconfined=True), make_room)
+        return Worker(own, replace(settings, root=_exported(own), unconfined=True), make_room)
     return Worker(name, settings, make_room)
 
 
 @functools.cache
-def _exported(name: str) -> tempfile.TemporaryDirectory[str]:
-    """A folder with one of this project's models in the Hugging Face format; it is removed when the app ends.
+def _root(name: str) -> tempfile.TemporaryDirectory[str]:
+    """Where a model of this project is written for their library; it is removed when the app ends."""
+    return tempfile.TemporaryDirectory(prefix="exported-")
 
-    Raises: ModelError if a file of the model is missing or damaged
+
+def _exported(name: str) -> Path:
+    """The folder that holds one with a model of this project in the Hugging Face format. It is written once, and again
+    if somebody has cleaned the machine's folder for such files.
+
+    Raises: ModelError if a file of the model is missing or damaged, or the folder cannot be written
     """
-    folder = tempfile.TemporaryDirectory(prefix="exported-")
+    folder = Path(_root(name).name)
     try:
-        export(Path(folder.name) / name, MODELS / name)
+        if not (folder / name / CONFIG).exists():
+            export(folder / name, MODELS / name)
     except CheckpointError as error:
-        folder.cleanup()
         raise ModelError(str(error)) from error
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        raise ModelError("The model cannot be written for their library: the server's disk may be full.") from error
     return folder

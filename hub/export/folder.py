@@ -86,7 +86,8 @@ def export(target: Path, source: Path = SHIPPED) -> None:
     Raises: CheckpointError if a file of the source is missing or damaged; ValueError for a model with other parts
     """
     loaded = load_folder(source, Device(torch.device("cpu"), "CPU"))
-    form = next(one for one in FORMATS if one.family == loaded.config.family)
+    if (form := next((one for one in FORMATS if one.family == loaded.config.family), None)) is None:
+        raise ValueError(f"There is no format of theirs for a model of the family {loaded.config.family!r}.")
     tokens = {"model_max_length": loaded.config.max_len, **form.tokenizer}
     described: dict[str, Any] = {
         CONFIG: form.config(loaded.config),

@@ -50,6 +50,9 @@ def check_parts(config: ModelConfig, parts: Mapping[str, str], architecture: str
         theirs = parts.get(name, choices[0])
         if (value := getattr(config, name)) != theirs:
             raise ValueError(f"{architecture} has no {name}={value!r}, only {theirs!r}")
+    for name in ("d_embedding", "shares_layers"):  # as in ALBERT
+        if value := getattr(config, name):
+            raise ValueError(f"{architecture} has no {name}={value!r}")
 
 
 def config_from(

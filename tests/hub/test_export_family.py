@@ -144,6 +144,11 @@ def test_the_command_takes_a_name_or_none(
     monkeypatch.setattr(sys, "argv", ["export", "plain-9", str(tmp_path / "out")])
     assert main() == 1
     assert capsys.readouterr().err.startswith("There is no model named 'plain-9'")
+    for name, says in (("albert-mini", "BERT has no d_embedding=64"), ("electra-mini", "There is no format of theirs")):
+        monkeypatch.setattr(sys, "argv", ["export", name, str(tmp_path / name)])
+        assert main() == 1
+        assert capsys.readouterr().err.startswith(says)
+        assert not (tmp_path / name).exists()
     for name, d_model in (("plain-1", 128), ("", 256)):  # without a name it is the translator
         monkeypatch.setattr(sys, "argv", ["export", *filter(None, [name]), str(tmp_path / "out")])
         assert main() == 0

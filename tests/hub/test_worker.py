@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -470,7 +471,7 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
         checkpoint.save(tmp_path / name, loaded.config, loaded.tokenizer, loaded.model.state_dict())
     monkeypatch.setattr(shelves, "MODELS", tmp_path)
     monkeypatch.setattr(shelves, "model_names", lambda: FAMILY)
-    monkeypatch.setattr(shelves, "_exported", functools.cache(shelves._exported.__wrapped__))
+    monkeypatch.setattr(shelves, "_root", functools.cache(shelves._root.__wrapped__))
     books = shelf(settings)
     gpt, bert = (books.facts(name) for name in FAMILY)
     assert (gpt.kind, gpt.model_type, gpt.predicts) == ("decoder", "gpt2", True)
@@ -482,8 +483,15 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
     assert books.read("bert-mini", SENTENCE, 2).covered is not None
     assert books.read("gpt-mini", SENTENCE).maps[0].kind == "decoder"
     for name in FAMILY:
-        books._models[name].close()
-        shelves._exported(name).cleanup()
+        books._models.pop(name).close()
+        shutil.rmtree(shelves._root(name).name)  # as who cleans a machine's /tmp does
+    assert books.facts("bert-mini") == bert
+    books._models["bert-mini"].close()
+    monkeypatch.setattr(shelves, "export", Mock(side_effect=OSError(28, "No space left on device")))
+    with pytest.raises(ModelError, match="disk may be full"):
+        books.facts("gpt-mini")
+    for name in FAMILY:
+        shelves._root(name).cleanup()
 
 
 def test_a_damaged_model_of_our_own_is_named(

@@ -58,7 +58,8 @@ def learned() -> tuple[Choice, LoadedModel] | None:
 
 def no_model_yet(then: str) -> None:
     """Tell why there is no model yet. Args: then: what one can do here once there is one, a whole sentence"""
-    st.caption(f"Your model still learns. {then}" if current(SLOT, chosen()) else f"First press *Start*. {then}")
+    learns = under_way(current(SLOT, chosen()))
+    st.caption(f"Your model still learns. {then}" if learns else f"First press *Start*. {then}")
 
 
 def pictures(training: LiveTraining[Report]) -> None:
