@@ -392,11 +392,12 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unpack_stage(found: dict[str, Any]) -> None:
-    """The numbers of the stage by name; change of sign, power and first digit, then two digits. A sign changes against
-    that of the tensor before, if it is as large. Its id and times show nothing.
+    """The numbers of the stage by name; change of sign, power and first digit, then two digits, where 100 more says
+    that the number is a little less. A sign changes against that of the tensor before, if it is as large. Its id and
+    times show nothing.
     """
     first, others = np.frombuffer(zlib.decompress(found["numbers"]), np.uint8).reshape(2, -1).astype(float)
-    sizes = (100 * (first % 10) + others) * 10 ** (first // 10 % 12 - 9)
+    sizes = (100 * (first % 10) + others % 100) * 10 ** (first // 10 % 12 - 9)
     numbers = np.where(first < 240, np.where(first < 120, sizes, -sizes), np.where(first < 241, np.nan, np.inf))
     places = {name: (start, int(np.prod(shape))) for name, shape, start in found["tensors"]}
     end = before = 0
