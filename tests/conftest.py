@@ -26,6 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 FIRST = ("tests/browser/", "tests/pages/", "tests/hub/", "tests/training/", "tests/classroom/")  # long ones
+MOST_AGAIN = 5  # tests that are run a second time, of all
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -38,6 +39,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A few tests in a browser may need a second try on a busy machine; where many do, something is wrong."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    again = len(reporter.stats.get("rerun", ())) if reporter else 0
+    if again > MOST_AGAIN:
+        reporter.write_line(f"\n{again} second tries, and {MOST_AGAIN} at most may be needed", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(autouse=True, scope="session")

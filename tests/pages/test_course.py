@@ -208,10 +208,9 @@ def parts_of(app: AppTest) -> list[str]:
 def test_questions_come_before_what_would_answer_them_and_the_address_cannot_break_a_lesson(lesson: Lesson) -> None:
     first = opened(lesson.slug)
     assert parts_of(first) == ["idea", "predict", "see", "check", "do", "code"]
-    keys = {
-        str(w.key) for w in (*first.button_group, *first.toggle, *first.slider, *first.selectbox, *first.number_input)
-    }
-    keys |= {"cell", "step", "at", "off", "unit", "hide", "model", "row"}
+    kinds = ("button_group", "toggle", "slider", "select_slider", "selectbox", "number_input")
+    keys = {str(widget.key) for kind in kinds for widget in first.get(kind)}
+    keys |= {"cell", "step", "at", "off", "unit", "hide", "model", "row", "prefix", "gpt_prefix"}
     values = ("", "0", "-1", "1e9", "NaN", "<b>x", "9" * 500, "٣", "1.1", "true", ["2.2", "99.99"])
     for value in values:
         opened(lesson.slug, **dict.fromkeys(keys - {"sentence", "None"}, value))

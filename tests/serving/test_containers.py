@@ -215,16 +215,21 @@ def test_a_container_knows_whether_it_is_well() -> None:
 
 
 def test_visitors_come_when_the_first_page_is_made_and_who_is_busy_is_not_taken_for_dead() -> None:
-    asked = [
-        dict(instructions())["HEALTHCHECK"],
-        *(str(one["healthcheck"]["test"]) for one in COMPOSE["services"].values() if "healthcheck" in one),
-    ]
-    assert all(re.search(r"http://127\.0\.0\.1:(8501|8080)/ready\b", one) for one in asked if "serving.health" in one)
+    asked = {name: str(one["healthcheck"]["test"]) for name, one in COMPOSE["services"].items() if "healthcheck" in one}
+    asked["image"] = dict(instructions())["HEALTHCHECK"]  # the app's, too
+    assert asked.keys() == {"image", "proxy", "database"}
+    assert "pg_isready" in asked.pop("database")
+    assert all(re.search(r"serving\.health.*http://127\.0\.0\.1:(8501|8080)/ready\b", one) for one in asked.values())
     patience = {}
     for pod in pods():
         (container,) = pod["containers"]
-        for kind in ("startupProbe", "readinessProbe"):
-            assert container.get(kind, {}).get("httpGet", {"path": "/ready"})["path"] == "/ready"
+        begins, comes = (container.get(kind) for kind in ("startupProbe", "readinessProbe"))
+        if container["name"] == "postgres":
+            assert "pg_isready" in str(comes)
+        else:
+            assert comes["httpGet"]["path"] == "/ready"
+        if container["name"] == "app":  # it takes long to start
+            assert begins["httpGet"]["path"] == "/ready"
         probe = container["livenessProbe"]
         assert "/ready" not in str(probe)  # whoever waits for another lives all the same
         patience[container["name"]] = probe["periodSeconds"] * probe["failureThreshold"]

@@ -117,11 +117,18 @@ def test_whatever_runs_on_a_model_runs_alone(empty_cache: Kept[object]) -> None:
 
 def test_only_the_engine_holds_its_lock() -> None:
     """All else goes through `run`, `alone` and `by_turns`; and what keeps results counts bytes, not entries."""
-    for path in (path for folder in ("pages", "ui", "experiments", "hub") for path in Path(folder).rglob("*.py")):
+    for path in (
+        path
+        for folder in ("pages", "ui", "experiments", "hub")
+        for path in (Path(__file__).parents[2] / folder).rglob("*.py")
+    ):
         code = path.read_text(encoding="utf-8")
         assert path.name == "engine.py" or "_model_lock" not in code, path
-        entries = re.findall(r"lru_cache\(.*|max_entries=", code)
-        assert not entries or path.name in ("looks.py", "source.py", "any_model.py"), path  # of short texts
+        if path.name in ("looks.py", "source.py", "any_model.py"):  # of short texts
+            continue
+        assert not re.search(r"lru_cache|max_entries=", code), path
+        given = re.findall(r"@(?:\w+\.)?cache(?:_data|_resource)?\b.*\n\s*def \w+\((\w*)", code)
+        assert {*given} <= {"", "name", "settings"}, path  # of which there are few
 
 
 def test_thirty_who_ask_for_one_thing_at_once_wait_for_one_computation(empty_cache: Kept[object]) -> None:

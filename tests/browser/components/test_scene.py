@@ -46,6 +46,12 @@ def still(opened_once: Page) -> Page:
     return settled(opened_once)
 
 
+def warmths(cells: Locator) -> list[int]:
+    """By how much each is more red than blue: orange is above 0, blue below."""
+    shares = (rgb(fill) for fill in cells.evaluate_all("all => all.map((e) => getComputedStyle(e).fill)"))
+    return [red - blue for red, _, blue in shares]
+
+
 def number(node: Locator, name: str) -> float:
     return float(node.get_attribute(name) or "nan")
 
@@ -81,8 +87,9 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(still: 
         assert box["y"] - 2 <= y + home["y"] <= box["y"] + box["height"] + 40, end
     # 0.25, then 1, of the room below the card that has a bar.
     assert number(cards.locator("rect.fill"), "width") == number(cards.locator("rect.room"), "width")
-    colours = cards.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
-    assert len(set(colours)) == 4  # −1, 0, 1 and 0.5 look different
+    low, zero, high, half = warmths(cards.locator("rect.cell"))  # −1, 0, 1 and 0.5
+    assert low < 0
+    assert low < zero < half < high
     # Two rows of cells stand on the card, in the outline of five.
     outline, cells = box_of(cards.locator("rect.before")), boxes_of(cards.locator("rect.cell"))
     assert outline["height"] == pytest.approx(2.5 * sum(cells[n]["height"] for n in (0, 3)), abs=3)
@@ -178,10 +185,11 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(still: Page) -
 def test_a_matrix_is_coloured_by_sign_and_size_and_dots_stand_at_their_values(still: Page) -> None:
     choose(still, 2)
     matrix, dots = still.locator(".scene svg").nth(3), still.locator(".scene svg").nth(4)
-    fills = matrix.locator("rect.cell").evaluate_all("all => all.map((e) => e.style.fill)")
-    assert fills[0] == fills[3] != fills[1] != fills[2]  # 1, −1, 0, 1
+    first, low, zero, high = warmths(matrix.locator("rect.cell"))  # 1, −1, 0, 1
+    assert low < 0
+    assert low < zero < high == first
     marked, cell = box_of(matrix.locator("rect.marked")), box_of(matrix.locator("rect.cell").nth(1))
-    assert marked["x"] == pytest.approx(cell["x"] - 2, abs=3)
+    assert (marked["x"], marked["y"]) == pytest.approx((cell["x"] - 2, cell["y"] - 2), abs=3)
     assert len(boxes_of(dots.locator("rect.field"))) == 2
     assert dots.locator("text").all_text_contents() == ["Dots", "50%", "of three", "low", "high"]
     places = dots.locator("circle.dot").evaluate_all("all => all.map((e) => e.getAttribute('cx'))")

@@ -1,15 +1,19 @@
 """Hostile text in every lesson's sentence and address: shown as text, never executed, breaking nothing."""
 
 import re
+import sys
 from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from pages.family.gpt import writing
+from pages.inference.inference import state
 from tests.browser.conftest import ROOT
 from tests.browser.kit import rerun, settled, sideways
 from tests.course import LESSONS
+from ui.controls.control import Choice, Number, Switch
 from ui.course.lesson import Lesson
 
 pytestmark = pytest.mark.browser
@@ -45,7 +49,7 @@ def parameters() -> list[str]:
     source = "\n".join(path.read_text(encoding="utf-8") for path in files)
     keys = re.findall(r'\bkey=f?"(\w+)', source)
     read = re.findall(r'\b(?:read|write)_\w+\(\s*"(\w+)"', source)
-    controls = re.findall(r'\b(?:Choice|Switch|Number)\(\s*f?"[^"]*",\s*f?"(\w+)', source)
+    controls = re.findall(r'\b(?:Choice|Stops|Switch|Number|ChosenPieces)\(\s*(?:f?"[^"]*",\s*)?f?"(\w+)', source)
     asked = re.findall(r'query_params(?:\.\w+\(|\[)\s*"(\w+)"', source)
     constants = re.findall(r'"([a-z_]+)"', "\n".join(re.findall(r'^[A-Z_, ]+ = (".*)$', source, re.MULTILINE)))
     found = {*keys, *read, *controls, *asked, *constants}
@@ -55,6 +59,9 @@ def parameters() -> list[str]:
 
 def test_the_names_are_found() -> None:
     known = {"cell", "head", "layer", "attention", "entry", "find", "position", "shuffle", "step", "constant_0"}
+    loaded = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("pages.")]
+    controls = [one for names in loaded for one in names.values() if isinstance(one, Choice | Switch | Number)]
+    known |= {one.key for one in controls} | {prefix.PREFIX.name for prefix in (state, writing)}
     assert known <= {*parameters()}
 
 

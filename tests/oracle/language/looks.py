@@ -1,5 +1,6 @@
 """Laws that every Plotly chart keeps, whatever it shows: each line has its name, each label can be read."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import combinations
@@ -17,7 +18,8 @@ def faults(figure: dict[str, Any], theme: str, config: str) -> list[str]:
     layout, traces = figure["layout"], figure["data"]
     axes = {name: axis for name, axis in layout.items() if re.fullmatch(r"[xy]axis\d*", name)}
     found = [f"{name} zooms under who scrolls" for name, axis in axes.items() if not axis.get("fixedrange")]
-    if layout.get("dragmode") is not False or theme != "streamlit" or "false" not in config:
+    bare = json.loads(config or "{}").get("displayModeBar") is False
+    if layout.get("dragmode") is not False or theme != "streamlit" or not bare:
         found.append(f"it can be dragged, or has not the app's colours: {layout.get('dragmode')}, {theme}, {config}")
     clear = [layout.get("paper_bgcolor"), layout.get("plot_bgcolor")]
     if clear != ["rgba(0,0,0,0)"] * 2:

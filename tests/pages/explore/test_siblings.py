@@ -172,7 +172,7 @@ def test_damaged_figures_are_one_sentence(models: Path) -> None:
 def test_without_two_nothing_is_shown(known: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "names", lambda: known)
     app = opened(PAGES["norm"], sentence="Go")
-    assert HEADING not in markdown(app)
+    assert HEADING not in [one.value for one in app.subheader]
     assert not app.selectbox
 
 
