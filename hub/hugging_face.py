@@ -178,13 +178,21 @@ def _load(name: str, folder: Path, root: Path, make_room: Callable[[int], None])
             generation_config=GenerationConfig(**generation),
             output_loading_info=True,
         )
-    missing = [key for key in loading["missing_keys"] if key.startswith(f"{model.base_model_prefix}.")]
-    if missing:
+    if missing := sorted(key for key in loading["missing_keys"] if not _is_of_head(key, model)):
         raise ModelError(f"The weights of {len(missing)} parts of the model are missing, {missing[0]} among them.")
     opened = OpenModel(name, kind, model.eval().requires_grad_(False), tokenizer, not loading["missing_keys"])
     if opened.longest < 1:
         raise ModelError("According to its files, the model can read no tokens at all.")
     return opened
+
+
+def _is_of_head(key: str, model: PreTrainedModel) -> bool:
+    """Whether a weight, by its name, belongs to what turns vectors into predictions: a model goes without it."""
+    if hasattr(model, model.base_model_prefix):
+        return not key.startswith(f"{model.base_model_prefix}.")
+    # T5 and its relatives name a base model and have none: their stacks stand beside the head.
+    head = model.get_output_embeddings()
+    return any(module is head and key.startswith(f"{name}.") for name, module in model.named_modules())
 
 
 def _prepare(

@@ -60,8 +60,12 @@ class Job:
         return self.state
 
     def cancel(self) -> None:
-        """Stop it where it yields next."""
+        """Stop it where it yields next; if it still waits, it leaves the line at once."""
         self._stop.set()
+        with _lock:
+            if self in _waiting:
+                _waiting.remove(self)
+                self.state = "stopped"
 
     @property
     def abandoned(self) -> bool:

@@ -104,4 +104,5 @@ BERT = Format(
     our_config=our_config,
     weights=their_weights,
     our_weights=our_weights,
+    left_out=("next_sentence.",),
 )

@@ -21,6 +21,7 @@ from hub.export.formats import Format
 from hub.export.gpt2 import GPT2
 from hub.export.marian import MARIAN
 from hub.export.readers import READERS, export_reader
+from model.config import ModelConfig
 from model.files import checkpoint
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError
 from model.files.device import Device
@@ -80,14 +81,21 @@ def card(folder: Path, form: Format) -> str:
     return (folder / CARD).read_text(encoding="utf-8") + use
 
 
+def format_of(config: ModelConfig) -> Format:
+    """The format of a model. Raises: ValueError if its family has none"""
+    form = next((one for one in FORMATS if one.family == config.family), None)
+    if form is None:
+        raise ValueError(f"there is no form in transformers here for family={config.family!r}")
+    return form
+
+
 def export(target: Path, source: Path = SHIPPED) -> None:
     """Write a trained model of this project as a folder for transformers.
 
     Raises: CheckpointError if a file of the source is missing or damaged; ValueError for a model with other parts
     """
     loaded = load_folder(source, Device(torch.device("cpu"), "CPU"))
-    if (form := next((one for one in FORMATS if one.family == loaded.config.family), None)) is None:
-        raise ValueError(f"There is no format of theirs for a model of the family {loaded.config.family!r}.")
+    form = format_of(loaded.config)
     tokens = {"model_max_length": loaded.config.max_len, **form.tokenizer}
     described: dict[str, Any] = {
         CONFIG: form.config(loaded.config),

@@ -28,6 +28,7 @@ class Format:
     note: what the card says behind them
     config, our_config: raise ValueError, naming the part, for a model with other parts, and KeyError for a missing size
     weights, our_weights: take the weights and our config; the second raises KeyError for a missing tensor
+    left_out: how the names of our weights begin that the class which `hub.hugging_face` opens has no place for
     """
 
     name: str
@@ -42,6 +43,7 @@ class Format:
     our_config: Callable[[Mapping[str, Any]], ModelConfig]
     weights: Callable[[Weights, ModelConfig], dict[str, Tensor]]
     our_weights: Callable[[Weights, ModelConfig], dict[str, Tensor]]
+    left_out: tuple[str, ...] = ()
 
 
 def check_parts(config: ModelConfig, parts: Mapping[str, str], architecture: str) -> None:

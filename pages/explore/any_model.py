@@ -8,10 +8,11 @@ from figures.grouping import grouped
 from hub.attention import AttentionMaps
 from hub.bertviz_views import draw
 from hub.downloads import Offer, fetch, is_being_fetched, look_up
+from hub.export.counted import counted
 from hub.local_models import ModelError, Settings, folder_of, listed
 from hub.open_models import OURS, Shelf, confinement, own_models, shelf
 from hub.reading_types import MAX_WRITTEN, ModelFacts, Reading
-from model.files.loaded_model import TRANSLATOR
+from model.files.loaded_model import LoadedModel
 from serving.streamlit_private import DeltaGenerator
 from ui import engine
 from ui.components.head_grid import MEAN
@@ -106,6 +107,23 @@ def choose_covered(facts: ModelFacts, reading: Reading) -> int | None:
         "type that into the sentence yourself.",
     )
     return chosen - 1 if chosen else None
+
+
+def show_count(ours: LoadedModel, n_parameters: int) -> None:
+    """Which numbers of a model of the app nobody learned, and which learned ones the library does not open."""
+    tables, zeros, left_out = engine.run(counted, ours)
+    told = [f"Not all of the {n_parameters:,} numbers were learned."]
+    if tables:
+        told.append(f"{tables:,} are tables of sines and cosines for the positions, which this format counts too.")
+    told.append(
+        f"{zeros:,} are biases of the attention: this format has them and the lessons' model does not. Here they are 0."
+    )
+    if left_out:
+        told.append(
+            f"And {left_out:,} learned numbers are left out: this page opens the head that guesses covered pieces, but "
+            "not the head that tells whether one sentence follows another."
+        )
+    st.markdown(" ".join(told))
 
 
 @st.fragment
@@ -213,10 +231,5 @@ elif name and (facts := open_model(settings, name)):
     )
     if name in own:
         st.markdown(WHAT_OURS_IS)
-        fixed = facts.n_parameters - engine.model(TRANSLATOR if name == OURS else name).n_parameters
-        if fixed:
-            st.markdown(
-                f"{fixed:,} of the {facts.n_parameters:,} numbers were never learned: they are tables of sines and "
-                f"cosines for the positions, which this format counts too. {facts.n_parameters - fixed:,} were learned."
-            )
+        show_count(engine.model(own[name]), facts.n_parameters)
     show(facts, name, shelf(settings), sentence)

@@ -12,8 +12,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from hub.export.folder import export
 from hub.hugging_face import load
 from hub.local_models import Settings
+from hub.open_models import FAMILY
 from hub.reading import read
 from hub.reading_types import Reading
+from model.files.loaded_model import MODELS
 
 LINES = (
     "The black cat fights the white cat.",
@@ -151,10 +153,15 @@ def make(family: str, folder: Path) -> Path:
 
 
 def stand_in_models(folder: Path) -> None:
-    """Small models with random weights of three families, ours exported, and one too large for a single view."""
+    """Small models with random weights of three families, ours exported, and one too large for a single view.
+
+    Ours are read from here by the oracle alone: the app exports its own.
+    """
     for family in ("bert", "gpt2", "t5"):
         make(family, folder / family)
     export(folder / "ours")
+    for name in FAMILY:
+        export(folder / name, MODELS / name)
     model, configuration, settings, tokenizer = FAMILIES["gpt2"]
     large = model(configuration(**settings | {"vocab_size": len(tokenizer()), "n_layer": 7, "n_head": 12}))
     large.save_pretrained(folder / "large")

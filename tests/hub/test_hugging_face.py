@@ -161,6 +161,22 @@ def test_a_model_without_its_head_shows_attention_and_predicts_nothing(settings:
     assert np.allclose(reading.maps[0].weights, read(opened, SENTENCE, hidden=2).maps[0].weights, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("family", "weight"),
+    [
+        ("t5", "encoder.block.1.layer.0.SelfAttention.q.weight"),  # its class names a base model that it does not have
+        ("bart", "model.decoder.layers.0.fc1.weight"),
+    ],
+)
+def test_random_weights_in_a_model_are_not_shown(family: str, weight: str, settings: Settings, tmp_path: Path) -> None:
+    file = shutil.copytree(settings.root / family, tmp_path / family) / "model.safetensors"
+    weights = load_file(file)
+    del weights[weight]
+    save_file(weights, file)
+    with pytest.raises(ModelError, match=f"1 parts of the model are missing, {weight} among them"):
+        load(family, Settings(tmp_path, False, 1))
+
+
 def test_the_least_used_model_leaves_the_shelf(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Room(monkeypatch, a=1, b=1, c=1)
     for name in ("a", "b", "a", "c", "a", "b"):

@@ -14,6 +14,7 @@ from model.families.decoder_only import DecoderOnly
 from model.families.encoder_only import EncoderOnly
 from model.families.network import Network
 from model.files.checkpoint import load_untrained
+from model.files.device import CPU
 from model.files.loaded_model import MODELS, LoadedModel, load_model
 from model.tap import Recorder
 from model.text.tokenizer import Tokenizer, normalise
@@ -152,7 +153,7 @@ class Labelling:
 
         Raises: DivergedError; model.files.checkpoint.CheckpointError
         """
-        loaded = load_model(self.model)
+        loaded = load_model(self.model, device=CPU)
         networks = {PRETRAINED: loaded.model, RANDOM: load_untrained(MODELS / self.model)}
         models = {name: with_head(network.requires_grad_(True)) for name, network in networks.items()}
         own = models[PRETRAINED]

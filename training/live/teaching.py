@@ -8,6 +8,7 @@ import torch
 
 from experiments.writing.batched_translation import translate_together
 from model.families.encoder_decoder import EncoderDecoder
+from model.files.device import CPU
 from model.files.loaded_model import LoadedModel, load_model
 from model.text.tokenizer import normalise
 from training.live.toy import Watch
@@ -66,7 +67,7 @@ class Teaching:
         Raises: DivergedError; model.files.checkpoint.CheckpointError
         """
         torch.manual_seed(SEED)
-        copy = load_model(self.model)
+        copy = load_model(self.model, device=CPU)
         network = copy.model.requires_grad_(True)
         encode = copy.tokenizer.encode
         batch = collate([(encode(source), encode(target)) for source, target in self.pairs])

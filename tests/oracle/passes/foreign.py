@@ -1,6 +1,7 @@
 """Other people's models, read by transformers itself from their folders: pieces, attention, what they predict."""
 
 import functools
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers as hf
+from safetensors import safe_open
 
 from tests.oracle.language.words import Piece
 from tests.oracle.passes.forward import Array, bytes_of
 
 MAX_WRITTEN = 48
-OURS = "this translator"
+OURS, GPT, BERT = "this translator", "gpt-mini", "bert-mini"
 SHIPPED = Path(__file__).parents[3] / "assets" / "models"
 
 
@@ -52,16 +54,18 @@ def root() -> Path:
 
 
 def names() -> list[str]:
-    return sorted(folder.name for folder in root().iterdir() if (folder / "config.json").is_file())
+    """Strangers' models in the folder."""
+    found = {folder.name for folder in root().iterdir() if (folder / "config.json").is_file()}
+    return sorted(found - {*family()})
 
 
 def family() -> list[str]:
     """The app's own GPT and BERT, as far as they come with it."""
-    return [name for name in ("gpt-mini", "bert-mini") if (SHIPPED / name / "about.json").exists()]
+    return [name for name in (GPT, BERT) if (SHIPPED / name / "about.json").exists()]
 
 
 def opened(name: str) -> Model:
-    """The translator is in the folder, too, exported as "ours"."""
+    """The app's own are in the folder, too, exported; the translator as "ours"."""
     return _opened(root() / ("ours" if name == OURS else name))
 
 
@@ -69,10 +73,24 @@ def opened(name: str) -> Model:
 def _opened(folder: Path) -> Model:
     settings = hf.AutoConfig.from_pretrained(folder)
     (architecture,) = settings.architectures
-    kind = "encoder-decoder" if settings.is_encoder_decoder else "encoder" if "MaskedLM" in architecture else "decoder"
+    reads_all = architecture.endswith(("ForMaskedLM", "ForPreTraining"))
+    kind = "encoder-decoder" if settings.is_encoder_decoder else "encoder" if reads_all else "decoder"
     auto = {"encoder": hf.AutoModelForMaskedLM, "decoder": hf.AutoModelForCausalLM}.get(kind, hf.AutoModelForSeq2SeqLM)
     model = auto.from_pretrained(folder, attn_implementation="eager").eval()
     return Model(folder.name, kind, model, hf.AutoTokenizer.from_pretrained(folder))
+
+
+def not_learned(model: Model) -> tuple[int, int, int]:
+    """How many numbers of a model of the app, opened by the library, nobody learned, by the names of their tensors.
+
+    Returns: in tables of positions; in biases of zeros; and learned ones in the folder that the library does not open
+    """
+    opened = dict(model.model.named_parameters())
+    tables = sum(one.numel() for name, one in opened.items() if "embed_positions" in name)
+    zeros = sum(one.numel() for name, one in opened.items() if name.endswith("bias") and not one.any())
+    with safe_open(root() / model.name / "model.safetensors", "np") as file:
+        left_out = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys() if name not in opened)  # noqa: SIM118
+    return tables, zeros, left_out
 
 
 def texts(tokenizer: hf.PreTrainedTokenizerBase, ids: list[int]) -> list[str]:

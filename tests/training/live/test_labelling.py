@@ -9,6 +9,7 @@ import torch
 
 from explain import worked
 from model.build import build_network
+from model.files.device import Device
 from model.files.loaded_model import LoadedModel
 from tests.family import small
 from training.live import labelling
@@ -33,7 +34,7 @@ CAT, DOG = "The cat sat on the mat.", "A dog sees the cat."
 def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> LoadedModel:
     loaded = small(request.param)
 
-    def load_model(name: str) -> LoadedModel:
+    def load_model(name: str, device: Device) -> LoadedModel:
         return dataclasses.replace(loaded, model=copy.deepcopy(loaded.model))
 
     def load_untrained(folder: object) -> torch.nn.Module:

@@ -7,8 +7,20 @@ from tests.oracle.language.common import KINDS, Statements, addresses
 from tests.oracle.language.page import Page
 from tests.oracle.language.statement import Statement
 from tests.oracle.language.words import Piece, Word, inline, visible, words
-from tests.oracle.passes.foreign import OURS, Maps, Model, Reading, family, names, opened, reading, texts
-from tests.oracle.passes.forward import weights
+from tests.oracle.passes.foreign import (
+    BERT,
+    GPT,
+    OURS,
+    Maps,
+    Model,
+    Reading,
+    family,
+    names,
+    not_learned,
+    opened,
+    reading,
+    texts,
+)
 from tests.oracle.shown.attention import MEAN, groups, overview, regrouped, selected_map
 from tests.oracle.shown.bertviz_views import view
 from tests.oracle.shown.frame import bar
@@ -26,6 +38,8 @@ STATES = addresses(
     f"sentence={CATS}&model=t5&bertviz_too=true&bertviz=Model view&map=2.1",
     f"sentence={CATS * 9}&model=large&bertviz_too=true&bertviz=Model view&map=5.3",
     f"sentence={CATS}&model={OURS}&foreign_kind=Encoder-decoder&map=3.1",
+    f"sentence={CATS}&model={GPT}",
+    f"sentence={CATS}&model={BERT}&cover=3",
     "sentence= &model=bert",
 )
 
@@ -52,10 +66,13 @@ def frame(page: Page) -> Statements:
     )
     if name in (OURS, *family()):
         yield from prose("this is one of")
+        n, tables, zeros, left_out = (f"{one:,}" for one in (model.n_parameters, *not_learned(model)))
         if name == OURS:
-            learned = sum(values.size for values in weights().values())
-            n = model.n_parameters
-            yield from prose("tables of sines", f"{n - learned:,}", f"{n:,}", f"{learned:,}")
+            yield from prose("tables of sines", n, tables, zeros)
+        elif name == GPT:
+            yield from prose("biases alone", n, zeros)
+        elif name == BERT:
+            yield from prose("a head is left out", n, zeros, left_out)
     yield from predictions(page, model)
     yield from attention(page, read(page, model))
 
