@@ -1,4 +1,4 @@
-"""The small translators that were trained alike: two of them on the visitor's sentence, and all as measured."""
+"""The small translators of one recipe: two of them on the visitor's sentence, and all as measured."""
 
 import functools
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.training.siblings import Noise, Sibling, load_siblings, noise, of_part
+from experiments.training.siblings import Noise, Sibling, load_siblings, noise, of_part, read_more
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import sibling_names
 from model.trace import Trace
@@ -42,8 +42,9 @@ def two_siblings(trace: Trace, part: str) -> None:
         return
     st.subheader("Two trained siblings side by side", anchor=False)
     st.markdown(
-        "Small translators, trained alike on the same sentences. Each is named after the one part in which it differs; "
-        "those named *plain* differ in the random numbers that training began with."
+        "Small translators, trained by one recipe on the same sentences. Each is named after the one part in which it "
+        "differs; those named *plain* differ in the random numbers that training began with. Some read more of the "
+        "sentences than others: *What was measured* says which."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         chosen = [choose(label, part, n) for n, label in enumerate(("One sibling", "Another"))]
@@ -131,29 +132,29 @@ def sibling_table(part: str = "") -> None:
     if len(shown) < 2:
         st.caption("Too few siblings come with the app to compare them.")
         return
-    plain = [one for one in shown if one.is_plain]
+    plain, more = [one for one in shown if one.is_plain], read_more(shown)
     by_loss, by_bleu = noise([one.loss for one in plain]), noise([one.bleu for one in plain])
     _about_noise(shown, by_loss, by_bleu)
     has_speed = any(one.speed for one in shown)
-    table(
-        ("sibling", "loss", "against the plain", "BLEU", "against the plain", *["speed"] * has_speed, "parameters"),
-        [
-            (
-                one.name,
-                number(one.loss, 3),
-                _against(one, one.loss, by_loss, 3),
-                number(one.bleu, 1),
-                _against(one, one.bleu, by_bleu, 1),
-                *[f"{number(one.speed, 2)} ×" if one.speed else ""] * has_speed,
-                f"{one.parameters:,}",
-            )
-            for one in shown
-        ],
-    )
+    head = ("sibling", "loss", "against the plain", "BLEU", "against the plain", *["speed"] * has_speed, "parameters")
+    lines = [
+        (
+            one.name,
+            number(one.loss, 3),
+            _against(one, one.loss, by_loss, 3) if one not in more else "",
+            number(one.bleu, 1),
+            _against(one, one.bleu, by_bleu, 1) if one not in more else "",
+            *[f"{number(one.speed, 2)} ×" if one.speed else ""] * has_speed,
+            f"{one.parameters:,}",
+            number(one.passes, 2),
+        )
+        for one in shown
+    ]
+    table((*head, "passes"), lines)
     st.caption(
         "Loss: cross-entropy on the validation pairs, in nats a piece; less is better. BLEU: of the greedy "
         f"translations of {shown[0].sentences:,} sentences that none of them learned from; more is better. *Against "
-        "the plain*: minus the mean of the plain ones."
+        "the plain*: minus the mean of the plain ones. *Passes*: over the pairs that it learned from."
         + (" Speed: pieces written a second, as a multiple of those of plain-1." if has_speed else "")
     )
 
@@ -163,10 +164,11 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
     if not by_loss or not by_bleu:
         st.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
         return
-    others = [one for one in shown if not one.is_plain]
+    more = read_more(shown)
+    others = [one for one in shown if not one.is_plain and one not in more]
     st.markdown(
-        f"The {len(shown) - len(others)} plain ones differ in their random numbers alone, and still by up to "
-        f"**{number(by_loss.spread, 3)}** in loss and **{number(by_bleu.spread, 1)}** in BLEU. A sibling that is no "
+        f"The {len(shown) - len(others) - len(more)} plain ones differ in their random numbers alone, and still by up "
+        f"to **{number(by_loss.spread, 3)}** in loss and **{number(by_bleu.spread, 1)}** in BLEU. A sibling that is no "
         "further than this from their mean is marked *noise*: chance may have made the difference. So few plain ones "
         "measure chance only roughly."
     )
@@ -174,6 +176,11 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
         loss = [bold(one.name) for one in others if not by_loss.explains(one.loss)]
         bleu = [bold(one.name) for one in others if not by_bleu.explains(one.bleu)]
         st.markdown(f"Beyond the noise in loss: {', '.join(loss) or 'none'}. In BLEU: {', '.join(bleu) or 'none'}.")
+    if more:
+        st.markdown(
+            f"Not set against the plain ones: {', '.join(bold(one.name) for one in more)}. They read more in as many "
+            "steps (*passes*), and that alone may make a model better. Compare them with one another."
+        )
 
 
 def _against(one: Sibling, value: float, seeds: Noise | None, digits: int) -> str:

@@ -40,6 +40,7 @@ FIGURES = {
     "positions-learned": (2.125, 36.75, (1.0, None)),
     "positions-relative": (1.5, 37.75, (2.0, 4.5)),
 }
+READ_MORE = ("positions-relative",)
 BESIDE = ("positions-none", "positions-rotary", "positions-alibi")  # that a first screen reads, as they are shipped
 PAGES = {"positions": "positions-six-ways", "activation": "activations-and-gates", "norm": "where-to-normalise"}
 LONG = "The cat sleeps, and the dog eats. " * 12
@@ -55,9 +56,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         config = replace(PRESETS["sibling"], **parts)  # type: ignore[arg-type]
         checkpoint.save(root / name, config, checkpoint.load_tokenizer(), build_model(config).state_dict())
         (root / name / FILE).write_text('{"title": "a sibling"}')
-        loss, bleu, (near, far) = FIGURES[name]
+        (loss, bleu, (near, far)), read = FIGURES[name], name in READ_MORE
         figures = {
-            "training": {"validation_loss": loss},
+            "training": {"validation_loss": loss, "epochs": 1 + read, "target_tokens": 1000 * (1 + read)},
             "test": {"greedy": {"bleu": bleu, "chrf": 50.0, "sentences": 1234}},
             "parameters": sum(w.numel() for w in build_model(config).parameters()),
             "longer": {"loss": {"1–20": near, "97–128": far}},
@@ -126,14 +127,15 @@ def test_what_chance_explains_is_marked_and_the_best_comes_first() -> None:
     """By hand: the plain ones have 1.75 and 2, 37 and 37.5: means of 1.875 and 37.25, spreads of 0.25 and 0.5."""
     page = "\n".join(one.value for one in opened(PAGES["positions"], sentence="Go").html)
     rows = re.findall(r"<tr><td>((?:plain|positions)-\w+)</td><td>(.+?)</td></tr>", page)
-    cells = [[name, *text.split("</td><td>")] for name, text in rows if text.count("<td>") == 5]
+    cells = [[name, *text.split("</td><td>")] for name, text in rows if text.count("<td>") == 6]
     assert [row[:5] for row in cells] == [
-        ["positions-relative", "1.500", "−0.375", "37.8", "+0.5, noise"],
+        ["positions-relative", "1.500", "", "37.8", ""],
         ["plain-1", "1.750", "", "37.0", ""],
         ["plain-2", "2.000", "", "37.5", ""],
         ["positions-learned", "2.125", "+0.250, noise", "36.8", "−0.5, noise"],
     ]
     assert [row[5] for row in cells] == ["", "1.00 ×", "", ""]
+    assert [row[7] for row in cells] == ["2.00", "1.00", "1.00", "1.00"]
 
 
 @pytest.mark.usefixtures("shown")

@@ -134,12 +134,13 @@ def who_works(page: Page) -> Statements:
     yield from prose("what does it store")
     plain = sum(w.size for w in weights_of("plain-1").values())
     every = {"plain": (plain, plain), **{name: counts(name) for name in NAMES}}
-    losses = (shipped.metrics(NAMES.get(name, "plain-1"))["training"]["validation_loss"] for name in every)
+    trained = (shipped.metrics(NAMES.get(name, "plain-1"))["training"] for name in every)
     lines = [
-        (name, *(f"{n:,}" for n in each), number(one, 3))
-        for (name, each), one in zip(every.items(), losses, strict=True)
+        (name, *(f"{n:,}" for n in each), number(one["epochs"], 2), number(one["validation_loss"], 3))
+        for (name, each), one in zip(every.items(), trained, strict=True)
     ]
-    yield claims.table(("", "parameters stored", "at work for a piece", "loss"), *lines)
+    yield claims.table(("", "parameters stored", "at work for a piece", "passes", "loss"), *lines)
+    yield from prose("passes over the pairs")
 
 
 def subjects(page: Page) -> Statements:
