@@ -143,8 +143,8 @@ def on_card(card: str, found: Mapping[str, Any]) -> str:
         "in no translation by people that it learned from, nor made of words in them, nor in the English; where a\n"
         "number or a name of the sentence is missing; and where the sentence is German. On the "
         f"{test.sentences:,} sentences it doubts\n{in_words(test)} (chrF under {BAD:.0f}).\nThe bound was chosen on "
-        f"{n:,} others. No translation by people has the word that it underlines\nin {word:.0%} of these; of all their "
-        f"words {test.words:.0%} are such."
+        f"{n:,} others. No translation by people has the word that it underlines\nin {word:.0%} of these; of a word "
+        f"drawn from each by chance, in {test.words:.0%}."
     )
     return re.sub(rf"(?<={HEADING}\n).*?(?=\n\n|\Z)", lambda _: said, card, flags=re.DOTALL)
 

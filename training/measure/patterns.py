@@ -1,7 +1,8 @@
 """What gpt-mini loses when it may ask fewer pairs, not trained anew: `python -m training.measure.patterns TEST.txt`.
 
-Writes the perplexity of the first 10,000 tokens by pattern and k into the model's folder, as patterns.json; with
---trained RUN…, folders of training.family, also that of models that were trained with another attention.
+Writes the perplexity of the first texts, 10,000 tokens or a little more, by pattern and k into the model's folder, as
+patterns.json; with --trained RUN…, folders of training.family, also that of models that were trained with another
+attention.
 """
 
 import argparse
