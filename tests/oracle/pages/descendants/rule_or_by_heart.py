@@ -175,8 +175,10 @@ def measured() -> Statements:
     yield claims.table(prose.line("head of the measured"), *rows)
     recipe, counts = kept["recipe"], {of["unseen"]["sums"] for of in kept["test"].values()}
     n_weights = sum(w.size for w in answer(200, 1, 1).read.w.values())
+    (n,) = counts
     yield from prose(
-        "unseen sums that none", f"{counts.pop():,}", f"{recipe['steps']:,}", recipe["batch_size"], f"{n_weights:,}"
+        "unseen sums that none",
+        *(f"{n:,}", number(100 * 3 / n, 2), f"{recipe['steps']:,}", recipe["batch_size"], f"{n_weights:,}"),
     )
 
 
