@@ -61,7 +61,7 @@ def wrong(signs: str) -> str:
     if len(signs) > PLACES:
         return f"A row of {PLACES} places has no room for {len(signs)} signs."
     if len(letters) != N_LETTERS:
-        return f"The networks learned to repeat {N_LETTERS} letters: these are {len(letters)}."
+        return f"The networks learned to repeat {N_LETTERS} letters, and you wrote {len(letters)}."
     return ""
 
 

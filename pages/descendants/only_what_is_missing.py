@@ -320,8 +320,8 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"{counted(spans, 'stretch', 'stretches')}. How many pieces is T5 to write?",
             tuple(map(str, options)),
             frozenset({options.index(right)}),
-            f"{counted(hidden, 'piece', 'pieces')}, {counted(spans, 'sign', 'signs')} before them, one more sign, and "
-            "the end mark.",
+            f"{counted(hidden, 'piece', 'pieces')}, {counted(spans, 'sign', 'signs')} to say where they belong, one "
+            "more sign, and the end mark.",
             wrong={k: whys[count] for k, count in enumerate(options) if count != right},
         ),
         Question(

@@ -221,9 +221,10 @@ def as_measured() -> None:
     table(("learned from", *KINDS.values(), "sure when wrong, unseen", "sure when wrong, four digits"), lines)
     n_unseen = kept["test"][str(SIZES[0])]["unseen"]["sums"]
     st.caption(
-        f"Where all of {n_unseen:,} are right, or none, the error cannot be 0: were {number(300 / n_unseen, 2)}% of all "
-        "such sums otherwise, one test in twenty would still meet none of them. "
-        f"Unseen: {n_unseen:,} sums that none of the four learned from, nor with the numbers exchanged. Four digits: as many, both numbers from 1000 to 9999. Each model took "
+        f"Where all of {n_unseen:,} are right, or none, the error cannot be 0: were {number(300 / n_unseen, 2)}% of "
+        "all such sums otherwise, one test in twenty would still meet none of them. "
+        f"Unseen: {n_unseen:,} sums that none of the four learned from, nor with the numbers exchanged. Four "
+        "digits: as many, both numbers from 1000 to 9999. Each model took "
         f"{recipe['steps']:,} steps of {recipe['batch_size']} sums and has "
         f"{kept['training'][str(SIZES[0])]['parameters']:,} parameters. One training each, with one "
         "seed; the numbers of sums were picked to show the jump."

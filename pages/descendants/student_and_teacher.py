@@ -84,7 +84,7 @@ def frame(text: Blanks, own: int, said: Sequence[Array]) -> Frame:
     tests = [number(figures(name)["kl"]["mean"], 2) for name in STUDENTS]
     return Frame(
         piece(words[own]),
-        f"The teacher says “{piece(named(first))}”, {chance(teacher[first])}, and nearly “{piece(named(nearly))}”, "
+        f"The teacher says “{piece(named(first))}”, {chance(teacher[first])}, and next “{piece(named(nearly))}”, "
         f"{chance(teacher[nearly])}. The student it taught: {chance(said[0][first, 1])} and "
         f"{chance(said[0][nearly, 1])}. KL from the teacher: **{number(kl['taught'], 2)}** nats, untaught "
         f"**{number(kl['untaught'], 2)}**. Over {figures(TAUGHT)['masked_tokens']:,} blanks of test texts: "

@@ -126,9 +126,9 @@ def frame(text: Blanks, at: int, ids: Mapping[int, int], rank: int, p: Sequence[
     says = f"Nothing is swapped. Pieces that ELECTRA suspects all the same: **{others}** of {len(p)}."
     if rank:
         says = (
-            f"“{own}” is now “{now}”, the generator’s guess number {rank:,}. ELECTRA gives it **{chance(p[at])}** to "
-            f"be swapped. {'It notices.' if p[at] > HALF else '**It is fooled.**'} Other pieces that it suspects: "
-            f"{others}."
+            f"“{own}” is now “{now}”, number {rank:,} of the generator’s other words. ELECTRA gives it "
+            f"**{chance(p[at])}** to be swapped. {'It notices.' if p[at] > HALF else '**It is fooled.**'} "
+            f"Other pieces that it suspects: {others}."
         )
     rows = [Row(was, "your text"), Row(cards, "ELECTRA reads", "output")]
     picture = Cards(rows, [Link((0, at), (1, at), 0.2, "key")])
@@ -208,7 +208,7 @@ def fooling(trace: Trace) -> None:
     offered, chances = guesses(text, at)[:LISTED], generated(text)[at]
     p = suspicion(*(swapped(text, at, id) for id in offered))[:, at].tolist()
     st.markdown(
-        f"**Which word fools it?** The generator’s {LISTED} likeliest words in the place of "
+        f"**Which word fools it?** The generator’s {LISTED} likeliest other words in the place of "
         f"{bold(text.tokens[at].text)}. ELECTRA is fooled by **{sum(one <= HALF for one in p)}**."
     )
     lines = sorted(zip(p, offered, strict=True), key=lambda one: one[0])

@@ -10,7 +10,7 @@ from pages.attention.encoder_decoder_attention.view import KIND, View
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
 from ui.course.notices import MAX_CHARS
-from ui.text import bold, magnitude, number
+from ui.text import bold, chance, magnitude
 from ui.views.attention_kinds import KINDS, READABLE
 from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
@@ -89,15 +89,15 @@ def verdict(trace: Trace) -> None:
     st.markdown(
         f"All {len(given)} pieces of your German together have a probability of "
         f"**{magnitude(float(given.prod()))}**: their probabilities multiplied. If each had the same, that would be "
-        f"**{magnitude(mean)}** a piece, their (geometric) mean. **{agreed} of {len(given)}** pieces are what the "
-        f"model would have written there itself. {says}"
+        f"**{magnitude(mean)}** a piece, their (geometric) mean. **{agreed} of {len(given)}** pieces "
+        f"{'is' if agreed == 1 else 'are'} what the model would have written there itself. {says}"
     )
     tokenizer = trace.model.tokenizer
     with st.expander("What the model would rather have written, piece by piece"):
         table(
             ("your piece", "its probability", "the likeliest piece", "its probability"),
             [
-                (token.text, number(float(p)), tokenizer.tokens([int(best)])[0].text, number(float(row[best])))
+                (token.text, chance(float(p)), tokenizer.tokens([int(best)])[0].text, chance(float(row[best])))
                 for token, p, row, best in zip(trace.labels[:READABLE], given, probabilities, first, strict=False)
             ],
         )

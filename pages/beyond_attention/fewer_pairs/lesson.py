@@ -120,7 +120,7 @@ def see(trace: Trace) -> Shown:
 def compare(trace: Trace) -> None:
     measured, k, lines = figures(GPT), KEPT.value(), []
     whole = sparse(trace)
-    own = "On your sentence." if whole.src else f"On your text, and on {measured['tokens']:,} of books."
+    own = "On your sentence." if whole.src else f"On your text, and on {measured['tokens']:,} pieces of books."
     st.markdown(f"**What does each pattern cost, at k = {k}?** {own}")
     for pattern in (ALL, *PATTERNS):
         if whole.src:

@@ -63,7 +63,8 @@ def notice(text: str) -> str:
         return f"It reads words, and there are none among these signs. Shown is “{FIRST}”."
     said = []
     if (n := len(text.split())) > MOST_WORDS and len(read) == MOST_WORDS:
-        said.append(f"It reads {MOST_WORDS} words at most: of your {n}, the last is “{in_markdown(label(read[-1]))}”.")
+        last = in_markdown(label(read[-1]))
+        said.append(f"It reads {MOST_WORDS} words at most: of your {n}, the last that it reads is “{last}”.")
     if unknown := [word for word in dict.fromkeys(read) if word not in known_words()]:
         named = ", ".join(f"“{in_markdown(label(word))}”" for word in unknown[:N_NAMED])
         more = f" and {len(unknown) - N_NAMED} more" if len(unknown) > N_NAMED else ""

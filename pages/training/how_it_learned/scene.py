@@ -13,7 +13,7 @@ from ui import engine
 from ui.components.scene import Axis, Card, Cards, Frame, Link, Row, Scene
 from ui.text import chance, number, visible
 
-SHOWN = 7  # pieces of each text, and pieces that a snapshot writes
+SHOWN = 7  # pieces of each text; a snapshot writes one more, which may be the end
 HEIGHT = 150  # of the curve
 
 
@@ -21,10 +21,11 @@ def scene(trace: Trace) -> Scene:
     """A frame for each snapshot; it opens with the last one, which knows, and plays from the first, which does not."""
     reads = [target_read(trace, step) for step in steps()]
     losses = [float(read.tensors["losses"].mean()) for read in reads]
+    cut = f" Drawn: the first {SHOWN} pieces." * (max(len(trace.src), len(reads[-1].labels)) > SHOWN)
     head = head_control().otherwise
     return Scene(
         f"How it learned your sentence: a line shows how much head {head} looks at a piece of the English before it "
-        "names a piece of the German. The German is what it writes at the end.",
+        f"names a piece of the German. The German is what it writes at the end.{cut}",
         "Steps of training so far",
         [frame(trace, read, head, losses, n) for n, read in enumerate(reads)],
         by="slider",
@@ -46,7 +47,7 @@ def frame(trace: Trace, read: Trace, head: str, losses: list[float], at: int) ->
         [Row([Card(token.text) for token in source], "English"), Row(german, "German", "output")],
         [Link((0, s), (1, t), float(weights[t, s]), "output") for t in range(len(labels)) for s in range(len(source))],
     )
-    own = engine.trace(trace.text, decoding=Greedy(SHOWN), name=at_step(steps()[at]).name)
+    own = engine.trace(trace.text, decoding=Greedy(SHOWN + 1), name=at_step(steps()[at]).name)
     writes = f"**{visible(own.translation) or '(nothing)'}**" + ("" if own.finished else " …")
     n_pieces = read.model.config.vocab_size
     blind = f"a blind guess: ln {n_pieces:,}", math.log(n_pieces)

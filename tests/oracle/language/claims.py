@@ -182,7 +182,7 @@ def cards(
 
 def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float = 1.0, digits: int = 4) -> Statement:
     """A list of bars, each as long as its value on a scale from 0 to the limit, with its number."""
-    rows = [[visible(name), number(value, digits)] for name, value in zip(names, values, strict=True)]
+    rows = [[visible(name), chance(value, digits)] for name, value in zip(names, values, strict=True)]
     drawn = {"bars": [min(1.0, max(0.0, value / limit)) for value in values]} if len(values) else {}
     return Statement("bars", {"label": label, "rows": rows} | drawn)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ui.text import in_html, number, piece
+from ui.text import chance, in_html, piece
 
 
 def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float = 1.0, digits: int = 4) -> None:
@@ -16,7 +16,7 @@ def bars(names: Sequence[str], values: Sequence[float], label: str, limit: float
     rows = "".join(
         f'<li><span class="tw-bar-name">{in_html(piece(name))}</span>'
         f'<span class="tw-bar-room" style="--p:{max(0.0, min(1.0, value / limit)):.4f}" aria-hidden="true"></span>'
-        f'<span class="tw-bar-value">{number(value, digits)}</span></li>'
+        f'<span class="tw-bar-value">{in_html(chance(value, digits))}</span></li>'
         for name, value in zip(names, values, strict=True)
     )
     st.html(f'<ol class="tw-bars" aria-label="{in_html(label)}">{rows}</ol>')

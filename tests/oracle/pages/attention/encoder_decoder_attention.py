@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.oracle.language import claims, common
 from tests.oracle.language.approved import Prose
-from tests.oracle.language.claims import box, magnitude, number, rounding
+from tests.oracle.language.claims import box, chance, magnitude, number, rounding
 from tests.oracle.language.common import KINDS, Choice, Head, Shown, Statements, code_of
 from tests.oracle.language.page import READABLE, Page, chances
 from tests.oracle.language.statement import legible
@@ -235,11 +235,13 @@ def verdict(page: Page, oracle: Forward) -> Statements:
     english = f"**{inline(page.text)}**"
     says = prose.words("your german", english)["likely" if mean >= 0.5 else "different" if mean >= 0.02 else "not"]
     right = sum(best == oracle.labels)
-    yield from prose("all pieces of your", n, magnitude(given.prod()), magnitude(mean), right, says)
+    yield from prose(
+        "all pieces of your", n, magnitude(given.prod()), magnitude(mean), right, says, "is" if right == 1 else "are"
+    )
     lines = zip(pieces(oracle.labels), given, best, all_of_them.max(1), strict=True)
     yield claims.table(
         "your piece | its probability | the likeliest piece | its probability",
-        *[(one.text, number(p), pieces([id])[0].text, number(q)) for one, p, id, q in lines][:READABLE],
+        *[(one.text, chance(p), pieces([id])[0].text, chance(q)) for one, p, id, q in lines][:READABLE],
     )
 
 

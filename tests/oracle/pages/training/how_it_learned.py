@@ -81,14 +81,16 @@ def last_step() -> str:
 
 def scene(page: Page) -> Statements:
     losses = [float(forced(page, step)["losses"].mean()) for step in steps()]
-    caption, frames = prose.line("how it learned your", best_head()), range(len(losses))
+    most = max(len(page.src), len(forced(page, steps()[-1]).labels))
+    cut = f" Drawn: the first {SCENE} pieces." * (most > SCENE)
+    caption, frames = prose.line("how it learned your", best_head(), cut), range(len(losses))
     shown = [scene_frame(page, losses, n) for n in frames]
     yield from screen.scene(page, caption, SLIDER, shown, frames[-1], by="slider", plays=True)
 
 
 def scene_frame(page: Page, losses: list[float], at: int) -> dict[str, Any]:
     step, last = steps()[at], len(losses) - 1
-    read, own = forced(page, step), list(written(step, page.sentence, SCENE))
+    read, own = forced(page, step), list(written(step, page.sentence, SCENE + 1))
     right = read.logits.argmax(1) == read.labels
     source, labels = page.src[:SCENE], pieces(read.labels[:SCENE])
     layer, head = (int(one) - 1 for one in best_head().split("."))

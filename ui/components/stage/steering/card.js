@@ -89,7 +89,7 @@ class Card {
     const columns = data.panels[part.memory < 0 ? attention.panel : part.memory].tokens;
     const weights = columns.map((_, c) => weightOf(tensor, attention.head, attention.row, c));
     const best = weights.map((weight, c) => [weight, c]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    const faint = weights.filter((weight) => weight > 0 && weight < FAINTEST).length;
+    const faint = scene.lines.length && weights.filter((weight) => weight > 0 && weight < FAINTEST).length;
     const row = data.panels[attention.panel].tokens[attention.row];
     const shares = best.filter(([weight]) => weight >= FAINTEST).map(([weight, c]) => `${columns[c]} ${percentOf(weight)}`);
     const thick = scene.lines.length ? " The thicker a line, the larger the share." : "";
