@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("browser"):
             # A shared machine can stand still for longer than anybody waits. So a test may be tried once more; the
-            # summary then names it. One that fails twice has failed; so has a run with many of them (tests/conftest.py).
+            # summary then names it. One that fails twice has failed; many fail the whole run (tests/conftest.py).
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
