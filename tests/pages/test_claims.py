@@ -1,19 +1,22 @@
 """Nothing is shown that no oracle claims: every statement of every lesson, computed again by tests/oracle."""
 
 import ast
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.course import LESSONS
 from tests.hub.small_models import stand_in_models
 from tests.oracle.language import approved
 from tests.oracle.language.page import Page
+from tests.oracle.language.reader import RAW, read
 from tests.oracle.language.walk import PARTS, State, answered, claims_of, unclaimed
 from tests.oracle.shown.course import COURSE
 from tests.pages.draft_claims import draft
-from tests.pages.kit import FOREIGN, OTHERS, forget, opened
+from tests.pages.kit import FOREIGN, OTHERS, assert_sound, forget, opened
 from ui.course.lesson import COURSE as APP
 from ui.course.lesson import Lesson
 
@@ -69,6 +72,31 @@ def test_every_statement_about_other_models_is_claimed(
     check_page(name, FOREIGN[name])
 
 
+HOSTILE = (  # of the signs that the reader looks for, the translator repeats quotation marks
+    'He said: "No!" ~ <img src=x onerror=alert(1)> </script><script>alert(1)</script> <eos> <pad> ฉัน <sos>',
+    '"Yes!" ~ abc\u202edef\u2066 \u200bzero\u200dwidth\ufeff \x00\x1b[31m' + " Z\u0337\u0347\u0301a\u0334\u0303lgo" * 3,
+    '"Go!" ~ **b** [x](javascript:alert(1)) # h | a || `c` :red[x] :smile: $\\frac{1}{0}$ $$y$$ ' + "w" * 10_000,
+    '"{~}"',  # it takes a tenth of the time
+)
+
+
+def acting(app: AppTest, nth: int) -> list[str]:
+    """Types hostile text, in every second state into all boxes; messages for what would not be shown as text.
+
+    In the first states it is long, in all others short.
+    """
+    text = HOSTILE[min(nth, len(HOSTILE) - 1)]
+    boxes = [box for box in (*app.text_input, *app.text_area) if box.key == "sentence" or nth % 2]
+    for box in boxes:
+        box.input(text)
+    app.run()
+    assert_sound(app)
+    assert all(box.value == text for box in app.text_input if box.key == "sentence")
+    bodies = [one.proto.body for one in app.get("html")]
+    raw = [one for one in read(app) if RAW in str(one.content)]
+    return [f"acts: {one}" for one in (*raw, *(body for body in bodies if re.search("<(img src=x|script)", body)))]
+
+
 def check_page(name: str, page: str | Path, *others: State) -> None:
     """Opens a page in every state of its claims, and in others, and answers what it asks."""
     forget()  # what the lesson before needed is of no use to this one, and takes up to a gigabyte
@@ -76,7 +104,7 @@ def check_page(name: str, page: str | Path, *others: State) -> None:
     wrong: dict[str, list[State]] = {}  # by message: the states in which it holds
     for nth, state in enumerate((*module.STATES, *others)):
         app, about = opened(page, **state), Page(name, state)
-        for message in unclaimed(app, module, about) or answered(app, module, about, nth):
+        for message in unclaimed(app, module, about) or answered(app, module, about, nth) or acting(app, nth):
             wrong.setdefault(message, []).append(state)
     assert not wrong, "".join(
         f"\n{message}\n    with {dict(states[0])}" + f" and {len(states) - 1} more" * (len(states) > 1)

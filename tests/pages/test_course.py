@@ -15,7 +15,7 @@ from model.files.checkpoint import CheckpointError
 from pages.classes.questions import as_asked
 from pages.lesson_page import model_of
 from tests.course import LESSONS
-from tests.pages.kit import ROOT, ROUTER, assert_sound, elements, go_to, markdown, notices, opened
+from tests.pages.kit import ROOT, ROUTER, elements, go_to, notices, opened
 from ui import engine
 from ui.course.lesson import Lesson
 from ui.course.progress import COOKIE, MAX_CHARS, read_progress
@@ -221,7 +221,7 @@ def test_an_unknown_model_in_the_address_is_said_in_one_sentence() -> None:
     app = opened(read.slug, model="<b>nobody</b>")
     (said,) = [text for text in notices(app) if "no model named" in text]
     assert said.endswith("The translator is shown instead.")
-    assert opened(LESSONS[-1].slug, model="untrained").title
+    assert not [text for text in notices(opened(read.slug, model="untrained")) if "no model named" in text]
 
 
 @EVERY
@@ -240,27 +240,6 @@ def test_presenter_mode_shows_one_part_at_a_time(lesson: Lesson) -> None:
             assert not app.exception
     next(button for button in app.button if button.label == "Reset").click().run()
     assert "step" not in app.query_params
-
-
-HOSTILE = (
-    "<img src=x onerror=alert(1)> <b>bold</b> </script><script>alert(1)</script> <eos> <pad> ฉัน <sos>",
-    "abc\u202edef\u2066 \u200bzero\u200dwidth\ufeff \x00\x1b[31m" + " Z\u0337\u0347\u0301a\u0334\u0303lgo" * 3,
-    "a",
-    "**b** [x](javascript:alert(1)) # h | a || `c` :red[x] :smile: $\\frac{1}{0}$ $$y$$ " + "w" * 10_000,
-)
-
-
-@EVERY
-def test_any_text_is_taken_and_stays_text(lesson: Lesson) -> None:
-    app = opened(lesson.slug)
-    for sentence in HOSTILE:
-        app.text_input(key="sentence").input(sentence).run()
-        assert_sound(app)
-        assert app.text_input(key="sentence").value == sentence
-        # What would act is escaped.
-        assert not re.search(r"(?<!\\)<img|(?<!\\)<script|\]\(javascript|(?<!\\):red\[", markdown(app))
-        cut = [text for text in notices(app) if "longer than the model can take" in text]
-        assert len(cut) == (len(sentence) > 2000 and not lesson.on_map.instead)
 
 
 def test_a_broken_model_that_only_one_lesson_needs_is_told_there_in_one_sentence(

@@ -27,7 +27,6 @@ SHARED = (
     *("first_screen.py", "lesson_page.py", "live_training.py", "attention_prices.py", "own_picture.py", "own_sound.py"),
     "patches.py",
 )
-SENTENCES = ["I ate an apple", "x", "ภาษาไทย", "My neighbour's cat. " * 20]
 
 LONG = (
     "The old man who lives in the small white house near the sea told the children yesterday that he had once seen a "
@@ -60,13 +59,6 @@ def test_every_lesson_file_belongs_to_the_course() -> None:
         assert place.with_suffix("") in lessons or place.parent in lessons, place
 
 
-@pytest.mark.parametrize("page", [p for p in OTHERS if name(p) != "about"], ids=name)
-def test_a_page_takes_any_sentence(page: Path) -> None:
-    """Of lessons `test_course` holds it."""
-    for sentence in SENTENCES:
-        opened(page, sentence=sentence)
-
-
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_chart_has_a_text_and_a_table_and_an_empty_parameter_is_as_good_as_none(page: Path | str) -> None:
     app = opened(page)
@@ -93,7 +85,7 @@ def charts_have_a_text_and_a_table_of_their_numbers(app: AppTest) -> None:
 @pytest.mark.parametrize("lesson", [one for one in LESSONS if one.on_map.scene], ids=lambda one: one.slug)
 def test_a_scene_has_no_more_than_40_kb_of_data(lesson: Lesson) -> None:
     assert lesson.on_map.scene
-    for sentence in SENTENCES[0], LONG:
+    for sentence in "I ate an apple", LONG:
         assert len(json.dumps(lesson.on_map.scene(engine.trace(sentence)).sent())) <= 40_000, sentence
 
 

@@ -104,9 +104,19 @@ def _element(element: Any, part: str) -> Iterator[Statement]:
 
 
 def _markdown(text: str) -> str:
-    """Markdown without its escapes; formulas and code stay as they are written."""
+    """Markdown without its escapes; formulas and code stay as they are written. Signs that only visitors write, and
+    that are not escaped, are told as RAW.
+    """
     parts = re.split(r"((?<!\\)\$\$?[^$]*(?<!\\)\$\$?|`[^`]*`)", text.replace("\u2060", ""))
-    return "".join(part if n % 2 else re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", part) for n, part in enumerate(parts))
+    return "".join(part if n % 2 else _SIGN.sub(_unescaped, part) for n, part in enumerate(parts))
+
+
+RAW = "‹not escaped›"
+_SIGN = re.compile(r"\\([!-/:-@\[-`{-~])|([\"@{}~])")
+
+
+def _unescaped(sign: re.Match[str]) -> str:
+    return sign[1] or RAW + sign[2]
 
 
 def _markdown_table(text: str) -> list[list[str]]:
@@ -128,13 +138,16 @@ def _control(element: Any) -> dict[str, Any]:
     """What a control is called, what it offers, what it is set to. Only what there is of these."""
     proto = element.proto
     found: dict[str, Any] = {"type": element.type, "label": _markdown(proto.label)}
-    for name in ("help", "placeholder"):
-        if getattr(proto, name, ""):
-            found[name] = _markdown(getattr(proto, name))
+    if getattr(proto, "help", ""):
+        found["help"] = _markdown(proto.help)
+    if getattr(proto, "placeholder", ""):
+        found["placeholder"] = proto.placeholder
     if getattr(proto, "disabled", False):
         found["disabled"] = True
     if getattr(proto, "options", None):
-        found["options"] = [_markdown(getattr(one, "content", one)) for one in proto.options]
+        options = [getattr(one, "content", one) for one in proto.options]
+        plain = element.type in ("selectbox", "multiselect", "select_slider")  # these show options as they are
+        found["options"] = options if plain else [_markdown(one) for one in options]
     elif element.type in ("slider", "number_input"):
         ends = {"low": ("min", "has_min"), "high": ("max", "has_max")}
         found |= {end: getattr(proto, name) for end, (name, has) in ends.items() if getattr(proto, has, True)}

@@ -158,19 +158,3 @@ def test_a_seed_of_five_hundred_digits_breaks_nothing() -> None:
 def test_an_address_that_asks_for_what_can_be_is_not_commented() -> None:
     assert "The address asks for" not in markdown(at(method=BEAM, beam="1", alpha="0.0", prefix="306"))
     assert "The address asks for" not in markdown(at(method=SAMPLING, temperature="1.0", top_p="0.90", seed="9999"))
-
-
-# --- every sentence --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["Another word", BEAM, SAMPLING, CACHE, AT_ONCE])
-@pytest.mark.parametrize(
-    "sentence",
-    ["Go", "ฉันชอบสุนัข", "<b>$x_1$</b> *stars* | 3 : 4", "🐶", "The dog sleeps on the sofa. " * 25],
-    ids=range(5),
-)
-def test_edge_sentences(sentence: str, method: str) -> None:
-    page = at(sentence, method=method, at="2", prefix=str(int(np.argsort(-writer("Go").scores(()))[3])))
-    data = component(page, "theatre")
-    assert len(data["source"]) <= 40
-    assert data["target"][0] == "<sos>"

@@ -34,7 +34,6 @@ def test_check_lists_the_merges_in_order_and_its_snippet_finds_them(monkeypatch:
         page = opened(PAGE, sentence=SENTENCE, cell=f"1.{n}")
         assert component(page, "see_pieces")["selected"] == [0, n - 1]
         ranks = [int(r.replace(",", "")) for r in re.findall(r"Rule \*\*([\d,]+)\*\* joins", markdown(page))]
-        assert all("".join(MERGES[rank - 1]) for rank in ranks)
         assert LIBRARY.token_to_id("".join(MERGES[ranks[-1] - 1])) == id
         assert rf"3 + 256 + {ranks[-1]} - 1 = {id}$" in markdown(page)
         code = next(c.value for c in page.code if "from tokenizers" in c.value)
@@ -57,11 +56,6 @@ def test_what_was_typed_is_compared_with_what_was_cut() -> None:
 def test_a_cell_that_does_not_exist_falls_back() -> None:
     for bad in ("9.9", "1.0", "x", "1.999"):
         opened(PAGE, sentence=SENTENCE, cell=bad)
-
-
-@pytest.mark.parametrize("word", ["", "two words", "ฉัน", "<b>", "x" * 500, "\x00", "€"])
-def test_any_word(word: str) -> None:
-    opened(PAGE, word=word)
 
 
 @pytest.mark.parametrize("box", ["word", "text"])
