@@ -1,6 +1,7 @@
 """What a Hugging Face model does with a sentence: tokens, attention, predictions."""
 
 import itertools
+import re
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ from hub.local_models import ModelError
 from hub.reading_types import MAX_TEXT, MAX_WRITTEN, Covered, Prediction, Reading, shortened
 
 N_PREDICTIONS = 10
+NO_PIECE = "(no piece)"  # for an id that the model knows and its vocabulary does not
 FAILS = "The model fails on this sentence, so its files may not fit together. Another sentence may work."
 
+_PUNCTUATION = {*string.punctuation}
 _SPACES = "Ġ▁"  # signs for a space in byte-level and SentencePiece vocabularies
+_BYTE = re.compile("<0x([0-9A-F]{2})>")  # of a vocabulary that falls back to bytes
 _BYTES = {sign: byte for byte, sign in bytes_to_unicode().items()}
 
 
@@ -170,15 +174,26 @@ def _texts(tokenizer: PreTrainedTokenizerBase, ids: Iterable[int]) -> tuple[str,
     """
     texts = []
     for id in ids:
-        raw = str(tokenizer.convert_ids_to_tokens(id))
+        raw = tokenizer.convert_ids_to_tokens(id)
+        if raw is None:
+            texts.append(NO_PIECE)
+            continue
         text = raw if id in tokenizer.all_special_ids else str(tokenizer.decode([id])).strip()
         if raw.strip(f"{_SPACES} ") == "":
             text = " "
-        elif (not text or "�" in text) and all(sign in _BYTES for sign in raw):
-            text = f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
-        text = text if text and "�" not in text else raw
+        elif not text or "�" in text or _BYTE.fullmatch(text):
+            text = _in_bytes(tokenizer, raw)
         texts.append(shortened(text))
     return tuple(texts)
+
+
+def _in_bytes(tokenizer: PreTrainedTokenizerBase, raw: str) -> str:
+    """A vocabulary's entry in hexadecimal, if it stands for bytes; else as it is."""
+    if byte := _BYTE.fullmatch(raw):
+        return f"‹{byte[1]}›"
+    if all(sign in _BYTES for sign in raw) and tokenizer.convert_tokens_to_string(["Ġ"]) == " ":  # it is byte-level
+        return f"‹{' '.join(f'{_BYTES[sign]:02X}' for sign in raw)}›"
+    return raw
 
 
 def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple[int, ...]) -> Tokens:
@@ -196,19 +211,34 @@ def _tokens(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], words: tuple
 
 def _words(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], encoded: Any = None) -> tuple[int, ...]:
     """For each token the word it belongs to, −1 for special tokens."""
+    tokens = [str(tokenizer.convert_ids_to_tokens(id) or "") for id in ids]
     if encoded is not None and tokenizer.is_fast:
-        return tuple(-1 if word is None else word for word in encoded.word_ids(0))
+        words = tuple(-1 if word is None else word for word in encoded.word_ids(0))
+        # To some tokenizers, Llama's among them, a whole sentence is one word: there the signs for spaces tell.
+        if len({*words} - {-1}) > 1 or sum(token.startswith(tuple(_SPACES)) for token in tokens) < 2:
+            return words
+    return _words_by_signs(tokens, [id in tokenizer.all_special_ids for id in ids], _is_wordpiece(tokenizer))
+
+
+def _is_wordpiece(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether it writes ## before a token that goes on with a word."""
+    return str(tokenizer.convert_tokens_to_string(["x", "##x"])).strip() == "xx"
+
+
+def _words_by_signs(tokens: Sequence[str], special: Sequence[bool], wordpiece: bool) -> tuple[int, ...]:
+    """`_words`, told by what the tokens begin with: the sign for a space, or anything but WordPiece's ##."""
     words: list[int] = []
     word, ended_in_sign = -1, False
-    for id in ids:
-        token = str(tokenizer.convert_ids_to_tokens(id))
-        if id in tokenizer.all_special_ids:
+    for token, is_special in zip(tokens, special, strict=True):
+        if is_special:
             words.append(-1)
             continue
-        # Tokenizers cut a sentence at spaces, and between letters and punctuation.
-        sign = token.lstrip(_SPACES)[:1] in string.punctuation
-        if token.startswith(tuple(_SPACES)) or word < 0 or words[-1] < 0 or sign != ended_in_sign:
+        # Tokenizers cut a sentence at spaces, and between letters and punctuation; the bytes of a letter are letters.
+        text = _BYTE.sub(lambda byte: chr(int(byte[1], 16)), token).lstrip(_SPACES)
+        sign = text[:1] in _PUNCTUATION
+        begins = not token.startswith("##") if wordpiece else token.startswith(tuple(_SPACES)) or sign != ended_in_sign
+        if begins or word < 0 or words[-1] < 0:
             word += 1
-        ended_in_sign = token[-1:] in string.punctuation
+        ended_in_sign = text[-1:] in _PUNCTUATION
         words.append(word)
     return tuple(words)

@@ -19,7 +19,7 @@ from hub.export.folder import export
 from hub.hugging_face import OpenModel, kind_of, load
 from hub.local_models import ModelError, Settings
 from hub.open_models import READING_BYTES, Shelf
-from hub.reading import N_PREDICTIONS, read
+from hub.reading import N_PREDICTIONS, NO_PIECE, _in_bytes, _texts, _words, read
 from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
@@ -73,7 +73,7 @@ def word_groups(maps: AttentionMaps, without_special: bool = False) -> list[Grou
     return shown_groups(maps.rows, maps.row_words, maps.row_wholes, True, without_special)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "t5", "marian"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "llama", "t5", "marian"])
 def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> None:
     reading = read(load(family, settings), "The river fights basketball")
     rows = word_groups(reading.maps[0], without_special=True)
@@ -81,11 +81,36 @@ def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> N
     assert not [token for token in reading.tokens if "▁" in token or "Ġ" in token]
 
 
-def test_bytes_are_in_hexadecimal_and_make_words(settings: Settings) -> None:
-    reading = read(load("gpt2", settings), "cat 🐶")
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_bytes_are_in_hexadecimal_and_make_words(family: str, settings: Settings) -> None:
+    reading = read(load(family, settings), "cat 🐶")
     assert reading.tokens[-4:] == ("‹F0›", "‹9F›", "‹90›", "‹B6›")
-    rows = word_groups(reading.maps[0])
+    rows = word_groups(reading.maps[0], without_special=True)
     assert [row.label for row in rows] == ["cat", "🐶"]
+
+
+@pytest.mark.parametrize(("family", "shown"), [("gpt2", "‹F0 9F›"), ("t5", "ðŁ"), ("llama", "ðŁ")])
+def test_letters_mean_bytes_in_a_byte_level_vocabulary_alone(family: str, shown: str, settings: Settings) -> None:
+    assert _in_bytes(load(family, settings).tokenizer, "ðŁ") == shown
+
+
+def test_words_are_told_by_signs_where_the_tokenizer_knows_none(settings: Settings) -> None:
+    reading = read(load("llama", settings), "I ate a café, you 🐶.")
+    labels = [row.label for row in word_groups(reading.maps[0], without_special=True)]
+    assert labels == ["I", "ate", "a", "café", ",", "you", "🐶", "."]
+
+
+def test_what_goes_on_with_a_word_says_so_in_wordpiece(settings: Settings) -> None:
+    """A model that writes has no sentence whose words the tokenizer could tell."""
+    tokenizer = load("bert", settings).tokenizer
+    encoded = tokenizer("He fights basketballs in the river.")
+    words = encoded.word_ids(0)
+    assert _words(tokenizer, encoded.input_ids) == tuple(-1 if word is None else word for word in words)
+
+
+def test_an_id_that_the_vocabulary_lacks_is_no_piece(settings: Settings) -> None:
+    tokenizer = load("gpt2", settings).tokenizer
+    assert _texts(tokenizer, [len(tokenizer) + 7]) == (NO_PIECE,)
 
 
 def test_a_covered_token_is_guessed_though_another_mask_is_typed(settings: Settings) -> None:
