@@ -58,9 +58,10 @@ class Offer:
         return sum(file.size for file in self.files)
 
 
-def look_up(name: str, settings: Settings) -> Offer:
+def look_up(name: str, settings: Settings, freeable: int = 0) -> Offer:
     """Ask the Hub how large a model is. Nothing is fetched.
 
+    Args:   freeable: bytes of memory that the app itself could free
     Raises: ModelError if downloads are off, the Hub has no such model or cannot be reached, or the app could not open
             the model
     """
@@ -96,7 +97,7 @@ def look_up(name: str, settings: Settings) -> Offer:
 
         kind_of(info.config)
     needed = 4 * info.safetensors.total if info.safetensors else sum(file.size for file in weights)
-    if needed > (free := free_memory()):
+    if needed > (free := free_memory() + freeable):
         raise ModelError(
             f"The model would need {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; "
             "choose a smaller one."

@@ -100,6 +100,14 @@ class Shelf:
         with self._lock:
             return list(self._models)
 
+    def freeable(self) -> int:
+        """Bytes that the weights of the models in memory take."""
+        with self._lock:
+            return self._freeable()
+
+    def _freeable(self) -> int:
+        return sum(4 * opened.facts.n_parameters for opened in self._models.values())
+
     def _refuse(self, key: object) -> None:
         """Raises: ModelError if this took too long a moment ago"""
         if (told := self._too_slow.get(key)) is not None:
@@ -173,7 +181,7 @@ class Shelf:
         while True:
             with self._lock:
                 others = sum(self._reserved.values())
-                check_memory(needed + others, sum(4 * opened.facts.n_parameters for opened in self._models.values()))
+                check_memory(needed + others, self._freeable())
                 full = len(self._models) + len(self._reserved) >= self._size
                 if not self._models or not (full or needed + others > free_memory()):
                     self._reserved[name] = needed
@@ -202,9 +210,10 @@ def shelf(settings: Settings) -> Shelf:
 
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
+    freeable = shelf(settings).freeable()
     if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
-        return Worker(own, replace(settings, root=Path(_exported(own).name), unconfined=True), make_room)
-    return Worker(name, settings, make_room)
+        settings = replace(settings, root=Path(_exported(own).name), unconfined=True)
+    return Worker(own or name, settings, make_room, freeable)
 
 
 @functools.cache

@@ -171,6 +171,16 @@ def test_a_disk_without_room(hub: Hub, settings: Settings, monkeypatch: pytest.M
     assert not settings.root.exists()
 
 
+def test_the_memory_of_models_that_can_leave_counts_as_free(
+    hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = sum(file.size for file in look_up(NAME, settings).files if file.name == WEIGHTS)
+    monkeypatch.setattr(downloads, "free_memory", lambda: needed - 100)
+    with pytest.raises(ModelError, match="of memory and"):
+        look_up(NAME, settings, freeable=99)
+    look_up(NAME, settings, freeable=100)
+
+
 def test_of_another_download_only_what_is_still_to_come_needs_room(
     hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

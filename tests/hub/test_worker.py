@@ -354,6 +354,7 @@ def test_a_worker_may_take_five_times_its_weights_and_what_reading_needs(
     assert worker.memory_for("bert", settings) == 5 * size + 3 * 2**29
     monkeypatch.setattr(worker, "free_memory", lambda: 2**30)
     assert worker.memory_for("bert", settings) == 2**30 - 2**28
+    assert worker.memory_for("bert", settings, 2**20) == 2**30 + 2**20 - 2**28
 
 
 def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
