@@ -48,13 +48,21 @@ def read(opened: OpenModel, sentence: str, hidden: int | None = None) -> Reading
 def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
     tokenizer = opened.tokenizer
     all_ids = tokenizer(sentence, verbose=False)["input_ids"]
-    encoded = tokenizer(sentence, truncation=True, max_length=opened.longest, return_tensors="pt")
+    encoded = tokenizer(
+        sentence, truncation=True, max_length=opened.longest, return_tensors="pt", return_special_tokens_mask=True
+    )
     ids = encoded["input_ids"]
+    n_cut = max(0, len(all_ids) - ids.size(1))
+    if (
+        opened.kind == "decoder"
+    ):  # it goes on with the sentence, so without the marks that its tokenizer ends a text with
+        n_ends = sum(1 for _ in itertools.takewhile(bool, reversed(encoded["special_tokens_mask"][0].tolist())))
+        ids = ids[:, : ids.size(1) - n_ends]
     if not ids.size(1):
         raise ModelError("There is nothing to read yet: type a sentence.")
     if ids.size(1) > opened.longest:  # the special tokens alone are too many, and they are never cut
         raise ModelError(f"According to its files, the model can read {opened.longest} tokens, too few for a sentence.")
-    words = _words(tokenizer, ids[0].tolist(), encoded)
+    words = _words(tokenizer, encoded["input_ids"][0].tolist(), encoded)[: ids.size(1)]
     masked: list[int] = []
     answer = None
     if opened.kind == "encoder" and tokenizer.mask_token_id is not None:
@@ -65,8 +73,7 @@ def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
             ids[0, hidden] = tokenizer.mask_token_id
     tokens = _tokens(tokenizer, ids[0].tolist(), words)
     run = {"encoder": _read_encoder, "decoder": _read_decoder, "encoder-decoder": _read_both}[opened.kind]
-    maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"], tokens)
-    n_cut = max(0, len(all_ids) - ids.size(1))
+    maps, predicted, logits, written = run(opened, ids, encoded["attention_mask"][:, : ids.size(1)], tokens)
     if not opened.predicts or (opened.kind == "encoder" and not masked):
         return Reading(tokens.texts, n_cut, maps, "", (), "")
     if opened.kind == "encoder":

@@ -23,7 +23,7 @@ from hub.reading import N_PREDICTIONS, NO_PIECE, _in_bytes, _texts, _words, read
 from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
-from tests.hub.small_models import FAMILIES, InThisProcess, make
+from tests.hub.small_models import FAMILIES, InThisProcess, byte_level, make
 from tests.oracle.passes import foreign
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
@@ -106,6 +106,19 @@ def test_what_goes_on_with_a_word_says_so_in_wordpiece(settings: Settings) -> No
     encoded = tokenizer("He fights basketballs in the river.")
     words = encoded.word_ids(0)
     assert _words(tokenizer, encoded.input_ids) == tuple(-1 if word is None else word for word in words)
+
+
+def test_a_decoder_goes_on_with_the_sentence_and_not_behind_its_end(settings: Settings, tmp_path: Path) -> None:
+    folder = shutil.copytree(settings.root / "gpt2", tmp_path / "gpt2")
+    byte_level(ends=True).save_pretrained(folder)
+    opened = load("gpt2", Settings(tmp_path, False, 1))
+    ids = opened.tokenizer(SENTENCE).input_ids
+    assert opened.tokenizer.convert_ids_to_tokens(ids[-1]) == "</s>"
+    reading = read(opened, SENTENCE)
+    assert (reading.tokens[0], len(reading.tokens), reading.n_cut) == ("<s>", len(ids) - 1, 0)
+    with torch.inference_mode():
+        best = opened.model(input_ids=torch.tensor([ids[:-1]])).logits[0, -1].double().softmax(-1).max()
+    assert reading.predictions[0].probability == pytest.approx(float(best), abs=1e-9)
 
 
 def test_an_id_that_the_vocabulary_lacks_is_no_piece(settings: Settings) -> None:
