@@ -113,8 +113,9 @@ class OpenModel:
         """How many tokens the model can read at most, MAX_TOKENS or fewer."""
         config = self.model.config
         positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-        # RoBERTa and its relatives count positions from 2.
-        return int(min(MAX_TOKENS, self.tokenizer.model_max_length, positions - 2 if positions else MAX_TOKENS))
+        # RoBERTa and its relatives count positions from 2; XLNet, which has no end of them, says −1.
+        most = positions - 2 if positions and positions > 0 else MAX_TOKENS
+        return int(min(MAX_TOKENS, self.tokenizer.model_max_length, most))
 
 
 def kind_of(config: dict[str, Any]) -> Kind:
@@ -130,7 +131,8 @@ def kind_of(config: dict[str, Any]) -> Kind:
     causal, masked = (
         model_type in names for names in (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES)
     )
-    if causal and (not masked or architecture.endswith(("ForCausalLM", "LMHeadModel"))):
+    goes_on = architecture.endswith(("ForCausalLM", "LMHeadModel")) and not architecture.endswith("WithLMHeadModel")
+    if causal and (not masked or goes_on):  # XLMWithLMHeadModel and its relatives guess covered pieces
         return "decoder"
     if masked:
         return "encoder"

@@ -19,6 +19,8 @@ from hub.reading_types import MAX_TEXT, MAX_WRITTEN, Covered, Prediction, Readin
 
 N_PREDICTIONS = 10
 NO_PIECE = "(no piece)"  # for an id that the model knows and its vocabulary does not
+NO_MAPS = "A model of this kind keeps no weight for every pair of pieces, so there is no attention to look at."
+SEES_ALL = "This model looks at what follows, too, so it is none of the decoders that are explained here."
 FAILS = "The model fails on this sentence, so its files may not fit together. Another sentence may work."
 
 _PUNCTUATION = {*string.punctuation}
@@ -94,7 +96,15 @@ class Tokens:
 Read = tuple[tuple[AttentionMaps, ...], str, torch.Tensor, str]
 
 
-def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Tokens) -> AttentionMaps:
+def _maps(kind: str, layers: Sequence[torch.Tensor] | None, rows: Tokens, columns: Tokens) -> AttentionMaps:
+    """Args:   layers: what the library returns: a tensor (1,H,T,S) for each layer, if it is attention as we know it
+    Raises: ModelError if it is not, or a decoder looks at what follows
+    """
+    size = len(rows.texts), len(columns.texts)
+    if not layers or not all(torch.is_tensor(one) and one.dim() == 4 and one.shape[2:] == size for one in layers):
+        raise ModelError(NO_MAPS)
+    if kind == "decoder" and any(bool((one.triu(1) > 0).any()) for one in layers):
+        raise ModelError(SEES_ALL)
     return AttentionMaps(
         kind, _stack(layers), rows.texts, columns.texts, rows.words, columns.words, rows.wholes, columns.wholes
     )
@@ -103,12 +113,12 @@ def _maps(kind: str, layers: Sequence[torch.Tensor], rows: Tokens, columns: Toke
 def _read_encoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
     """The logits are those of every token (T,vocab_size)."""
     out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    return (_maps("encoder", out.attentions, tokens, tokens),), "", out.logits[0], ""
+    return (_maps("encoder", out.get("attentions"), tokens, tokens),), "", out.logits[0], ""
 
 
 def _read_decoder(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens: Tokens) -> Read:
     out = opened.model(input_ids=ids, attention_mask=mask, output_attentions=True)
-    maps = (_maps("decoder", out.attentions, tokens, tokens),)
+    maps = (_maps("decoder", out.get("attentions"), tokens, tokens),)
     written = opened.model.generate(
         input_ids=ids,
         attention_mask=mask,
@@ -133,10 +143,10 @@ def _read_both(opened: OpenModel, ids: torch.Tensor, mask: torch.Tensor, tokens:
         for ids in (written[0, :-1].tolist(), written[0, 1:].tolist())
     )
     maps = (
-        _maps("encoder", out.encoder_attentions, tokens, tokens),
-        _maps("decoder", out.decoder_attentions, read, read),
+        _maps("encoder", out.get("encoder_attentions"), tokens, tokens),
+        _maps("decoder", out.get("decoder_attentions"), read, read),
         # A row is the piece about to be written, as with this project's own model.
-        _maps("cross", out.cross_attentions, labels, tokens),
+        _maps("cross", out.get("cross_attentions"), labels, tokens),
     )
     return (
         maps,

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from figures.grouping import Group
@@ -19,11 +21,11 @@ from hub.export.folder import export
 from hub.hugging_face import OpenModel, kind_of, load
 from hub.local_models import ModelError, Settings
 from hub.open_models import READING_BYTES, Shelf
-from hub.reading import N_PREDICTIONS, NO_PIECE, _in_bytes, _texts, _words, read
+from hub.reading import N_PREDICTIONS, NO_MAPS, NO_PIECE, SEES_ALL, _in_bytes, _texts, _words, read
 from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
-from tests.hub.small_models import FAMILIES, InThisProcess, byte_level, make
+from tests.hub.small_models import FAMILIES, SIZES, InThisProcess, byte_level, make
 from tests.oracle.passes import foreign
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
@@ -174,6 +176,7 @@ def test_our_own_model_reads_as_it_does_here(tmp_path: Path) -> None:
         ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "encoder"),
         ({"model_type": "bert", "architectures": ["BertLMHeadModel"]}, "decoder"),
         ({"model_type": "gpt2"}, "decoder"),
+        ({"model_type": "xlm", "architectures": ["XLMWithLMHeadModel"]}, "encoder"),
         ({"model_type": "t5", "is_encoder_decoder": True}, "encoder-decoder"),
         ({"model_type": "bart", "architectures": ["BartForCausalLM"], "is_encoder_decoder": False}, "decoder"),
     ],
@@ -249,6 +252,39 @@ def test_what_an_unsound_model_fails_at_is_said(
     opened = unsound(family, settings, tmp_path, **files)
     with pytest.raises(ModelError, match=says):
         read(opened, SENTENCE)
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        (hf.MambaForCausalLM, hf.MambaConfig(hidden_size=24, state_size=5, time_step_rank=3, num_hidden_layers=2)),
+        (hf.RwkvForCausalLM, hf.RwkvConfig(hidden_size=24, num_hidden_layers=2)),
+        (hf.FNetForMaskedLM, hf.FNetConfig(hidden_size=24, num_hidden_layers=2, intermediate_size=48)),
+        (hf.LongformerForMaskedLM, hf.LongformerConfig(**SIZES | {"vocab_size": 330}, attention_window=4)),
+        (hf.BigBirdForMaskedLM, hf.BigBirdConfig(**SIZES | {"vocab_size": 330})),
+    ],
+    ids=lambda one: getattr(one, "model_type", ""),
+)
+def test_a_kind_without_a_weight_for_every_pair_says_so(model: Any, config: Any, tmp_path: Path) -> None:
+    config.vocab_size = 330
+    model(config).save_pretrained(tmp_path / "one")
+    byte_level(ends=True).save_pretrained(tmp_path / "one")
+    opened = load("one", Settings(tmp_path, False, 1))
+    with pytest.raises(ModelError, match=f"^{NO_MAPS}$"):
+        read(opened, SENTENCE)
+
+
+def test_a_decoder_that_looks_at_what_follows_is_none(settings: Settings, tmp_path: Path) -> None:
+    opened = unsound("bert", settings, tmp_path, config={"architectures": ["BertLMHeadModel"]})
+    with pytest.raises(ModelError, match=f"^{SEES_ALL}$"):
+        read(opened, SENTENCE)
+
+
+def test_a_model_without_an_end_of_its_positions_reads_as_far_as_the_page(settings: Settings, tmp_path: Path) -> None:
+    """XLNet's configuration says −1."""
+    opened = unsound("t5", settings, tmp_path, config={"max_position_embeddings": -1})
+    assert opened.longest == opened.tokenizer.model_max_length == 64
+    assert read(opened, SENTENCE).written == read(load("t5", settings), SENTENCE).written
 
 
 def test_ids_beyond_the_vocabulary_are_said(settings: Settings, tmp_path: Path) -> None:
