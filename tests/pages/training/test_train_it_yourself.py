@@ -8,6 +8,7 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages import live_training
 from pages.training.train_it_yourself.tiny import SLOT as TINY
 from serving import work_queue as queue
 from tests.pages.kit import assert_sound, choose_in, component, markdown, notices, opened, table, values
@@ -64,6 +65,25 @@ def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
     (said,) = (e.value for e in app.markdown if e.value.startswith("cab →"))
     assert "That is right." in said or f"Right is **{TASKS['copy']('cab')}**." in said
     assert len(table(app, "written")[0]) == 1 + len(component(app, "own_map")["rows"])
+
+
+@pytest.mark.parametrize(
+    ("slug", "label", "says"),
+    [
+        (SLUG, "Start", "First press *Start*."),
+        ("fine-tuning", "Train", "First press *Train* in See."),
+        ("lora-and-bitfit", "Start", "First press *Start* in See."),
+    ],
+)
+def test_a_training_that_left_nothing_learns_no_longer(
+    slug: str, label: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_training, "submit", lambda *_, **__: queue.Job(iter, state="stopped"))
+    app = opened(slug)
+    button(app, label).click().run()
+    assert "The training was stopped before it began." in notices(app)
+    assert says in markdown(app)
+    assert "still learns" not in markdown(app)
 
 
 def press(app: AppTest) -> dict[str, Any]:
