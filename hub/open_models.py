@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import cachetools
+from safetensors import SafetensorError
 
 from hub.export.folder import export
 from hub.local_models import ModelError, Settings, check_memory, free_memory
 from hub.reading_types import ModelFacts, Reading
 from hub.worker import ClosedError, TooSlowError, Worker
-from model.files.checkpoint import CheckpointError
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
 from model.files.loaded_model import MODELS, TRANSLATOR, model_names
 from processes import barriers
 
@@ -26,6 +27,10 @@ OPENING = 2  # models at a time, but never more than there is room for; others w
 TRIES = 3  # to read with a model that others push out again
 FORGIVEN_SECONDS = 300  # after which is tried again what had taken too long
 OURS = "this translator"  # this project's first model; a folder cannot have this name
+NO_EXPORT = (
+    "The app cannot write its own model in the format of Hugging Face: the server's folder for temporary files is full "
+    "or closed. Tell whoever runs it."
+)
 FAMILY = ("gpt-mini", "bert-mini")  # its others that have a form in transformers, where they come with the app
 
 
@@ -212,20 +217,37 @@ def shelf(settings: Settings) -> Shelf:
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
     freeable = shelf(settings).freeable()
     if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
-        settings = replace(settings, root=Path(_exported(own).name), unconfined=True)
+        settings = replace(settings, root=_exported(own), unconfined=True)
     return Worker(own or name, settings, make_room, freeable)
 
 
-@functools.cache
-def _exported(name: str) -> tempfile.TemporaryDirectory[str]:
-    """A folder with one of this project's models in the Hugging Face format; it is removed when the app ends.
+def _exported(name: str) -> Path:
+    """A root with one of this project's models in the Hugging Face format; it is removed when the app ends.
 
-    Raises: ModelError if a file of the model is missing or damaged
+    It is written again if it is gone, as a system may clean its folder for temporary files.
+
+    Raises: ModelError if a file of the model is missing or damaged, or there is no room for the export
     """
-    folder = tempfile.TemporaryDirectory(prefix="exported-")
-    try:
-        export(Path(folder.name) / name, MODELS / name)
-    except CheckpointError as error:
+    with _exporting:
+        there = _exports.get(name)
+        if there is not None and all(
+            (Path(there.name) / name / file).is_file() for file in (CONFIG, TOKENIZER, WEIGHTS)
+        ):
+            return Path(there.name)
+        _forget_export(name)
+        try:
+            folder = _exports[name] = tempfile.TemporaryDirectory(prefix="exported-", ignore_cleanup_errors=True)
+            export(Path(folder.name) / name, MODELS / name)
+        except (CheckpointError, OSError, SafetensorError) as error:
+            _forget_export(name)
+            raise ModelError(str(error) if isinstance(error, CheckpointError) else NO_EXPORT) from error
+        return Path(folder.name)
+
+
+def _forget_export(name: str) -> None:
+    if (folder := _exports.pop(name, None)) is not None:
         folder.cleanup()
-        raise ModelError(str(error)) from error
-    return folder
+
+
+_exports: dict[str, tempfile.TemporaryDirectory[str]] = {}
+_exporting = threading.Lock()

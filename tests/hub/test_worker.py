@@ -1,7 +1,6 @@
 """Models in processes of their own: what they crash, hang or fill up is their own, and one sentence says so."""
 
 import base64
-import functools
 import json
 import os
 import re
@@ -471,7 +470,7 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
         checkpoint.save(tmp_path / name, loaded.config, loaded.tokenizer, loaded.model.state_dict())
     monkeypatch.setattr(shelves, "MODELS", tmp_path)
     monkeypatch.setattr(shelves, "model_names", lambda: FAMILY)
-    monkeypatch.setattr(shelves, "_exported", functools.cache(shelves._exported.__wrapped__))
+    monkeypatch.setattr(shelves, "_exports", {})
     books = shelf(settings)
     gpt, bert = (books.facts(name) for name in FAMILY)
     assert (gpt.kind, gpt.model_type, gpt.predicts) == ("decoder", "gpt2", True)
@@ -484,12 +483,13 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
     assert books.read("gpt-mini", SENTENCE).maps[0].kind == "decoder"
     for name in FAMILY:
         books._models[name].close()
-        shelves._exported(name).cleanup()
+        shelves._forget_export(name)
 
 
 def test_a_damaged_model_of_our_own_is_named(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shelves, "_exports", {})
     (tmp_path / "gpt-mini").mkdir()
     (tmp_path / "gpt-mini" / "config.json").write_text("{")
     monkeypatch.setattr(shelves, "MODELS", tmp_path)
