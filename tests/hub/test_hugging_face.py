@@ -197,6 +197,9 @@ def test_a_model_without_its_head_shows_attention_and_predicts_nothing(settings:
     opened.tokenizer.save_pretrained(tmp_path / "bare")
     bare = load("bare", Settings(tmp_path, False, 1))
     assert not bare.predicts
+    assert bare.facts.n_parameters == sum(
+        weight.numel() for weight in load_file(tmp_path / "bare" / "model.safetensors").values()
+    )
     reading = read(bare, SENTENCE, hidden=2)
     assert reading.predictions == ()
     assert np.allclose(reading.maps[0].weights, read(opened, SENTENCE, hidden=2).maps[0].weights, atol=1e-6)
