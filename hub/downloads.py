@@ -16,7 +16,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,9 +58,10 @@ class Offer:
         return sum(file.size for file in self.files)
 
 
-def look_up(name: str, settings: Settings) -> Offer:
+def look_up(name: str, settings: Settings, freeable: int = 0) -> Offer:
     """Ask the Hub how large a model is. Nothing is fetched.
 
+    Args:   freeable: bytes of memory that the app itself could free
     Raises: ModelError if downloads are off, the Hub has no such model or cannot be reached, or the app could not open
             the model
     """
@@ -96,7 +97,7 @@ def look_up(name: str, settings: Settings) -> Offer:
 
         kind_of(info.config)
     needed = 4 * info.safetensors.total if info.safetensors else sum(file.size for file in weights)
-    if needed > (free := free_memory()):
+    if needed > (free := free_memory() + freeable):
         raise ModelError(
             f"The model would need {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are free; "
             "choose a smaller one."
@@ -111,15 +112,30 @@ def _gated(name: str) -> ModelError:
 
 
 def _check_disk(offer: Offer, root: Path) -> None:
-    """Raises: ModelError if the disk has no room for a model beside those that are being fetched"""
+    """Raises: ModelError if the disk has no room for what is to come of a model, beside those that are being fetched"""
     existing = next(path for path in (root.absolute(), *root.absolute().parents) if path.exists())
-    expected = sum(other.offer.size - other.arrived for other in list(_running.values()))
+    folder = root / offer.name
+    others = [other for path, other in list(_running.items()) if path != folder]
+    expected = sum(other.offer.size - other.arrived for other in others)
     free = max(0, shutil.disk_usage(existing).free - SPARE_BYTES - expected)
-    if offer.size > free:
+    needed = offer.size - _here(offer, folder)
+    if needed > free:
+        more = " more" if needed < offer.size else ""
         raise ModelError(
-            f"The model takes {offer.size / 1e9:.1f} GB and the disk has {free / 1e9:.1f} GB to spare; "
+            f"The model takes {needed / 1e9:.1f} GB{more} and the disk has {free / 1e9:.1f} GB to spare; "
             "choose a smaller one."
         )
+
+
+def _here(offer: Offer, folder: Path) -> int:
+    """Bytes of a model that lie in its folder, from a download that ended or broke."""
+    size = 0
+    for file in offer.files:
+        for path in (folder / file.name, folder / f"{file.name}.part"):
+            with suppress(OSError):  # it is not there, or gets its last name just now
+                size += min(file.size, path.stat().st_size)
+                break
+    return size
 
 
 def fetch(offer: Offer, settings: Settings, progress: Callable[[float], None]) -> Path:
@@ -136,7 +152,11 @@ def fetch(offer: Offer, settings: Settings, progress: Callable[[float], None]) -
         if (download := _running.get(folder)) is None:
             _check_disk(offer, settings.root)
             download = _running[folder] = _Download(offer, folder)
-            download.start()
+            try:
+                download.start()
+            except RuntimeError as error:  # the system gives no more threads
+                del _running[folder]
+                raise ModelError("The server is too busy to fetch a model; try again in a moment.") from error
     while download.is_alive():
         progress(min(1.0, download.arrived / max(1, download.offer.size)))
         download.join(POLL_SECONDS)

@@ -89,20 +89,28 @@ LOADERS: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class OpenModel:
-    """A loaded model, shared by all threads and never changed. predicts: see ModelFacts."""
+    """A loaded model, shared by all threads and never changed.
+
+    missing: names of weights of its head that are not in its files, so they are random and nothing of theirs is shown
+    """
 
     name: str
     kind: Kind
     model: Any
     tokenizer: PreTrainedTokenizerBase
-    predicts: bool
+    missing: frozenset[str]
+
+    @property
+    def predicts(self) -> bool:
+        """See ModelFacts."""
+        return not self.missing
 
     @property
     def facts(self) -> ModelFacts:
         return ModelFacts(
             self.kind,
             str(self.model.config.model_type),
-            sum(p.numel() for p in self.model.parameters()),
+            sum(p.numel() for name, p in self.model.named_parameters() if name not in self.missing),
             self.longest,
             None if self.tokenizer.mask_token_id is None else shortened(str(self.tokenizer.mask_token)),
             self.predicts,
@@ -113,8 +121,9 @@ class OpenModel:
         """How many tokens the model can read at most, MAX_TOKENS or fewer."""
         config = self.model.config
         positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-        # RoBERTa and its relatives count positions from 2.
-        return int(min(MAX_TOKENS, self.tokenizer.model_max_length, positions - 2 if positions else MAX_TOKENS))
+        # RoBERTa and its relatives count positions from 2; XLNet, which has no end of them, says −1.
+        most = positions - 2 if positions and positions > 0 else MAX_TOKENS
+        return int(min(MAX_TOKENS, self.tokenizer.model_max_length, most))
 
 
 def kind_of(config: dict[str, Any]) -> Kind:
@@ -130,7 +139,8 @@ def kind_of(config: dict[str, Any]) -> Kind:
     causal, masked = (
         model_type in names for names in (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES)
     )
-    if causal and (not masked or architecture.endswith(("ForCausalLM", "LMHeadModel"))):
+    goes_on = architecture.endswith(("ForCausalLM", "LMHeadModel")) and not architecture.endswith("WithLMHeadModel")
+    if causal and (not masked or goes_on):  # XLMWithLMHeadModel and its relatives guess covered pieces
         return "decoder"
     if masked:
         return "encoder"
@@ -178,9 +188,10 @@ def _load(name: str, folder: Path, root: Path, make_room: Callable[[int], None])
             generation_config=GenerationConfig(**generation),
             output_loading_info=True,
         )
-    if missing := sorted(key for key in loading["missing_keys"] if not _is_of_head(key, model)):
-        raise ModelError(f"The weights of {len(missing)} parts of the model are missing, {missing[0]} among them.")
-    opened = OpenModel(name, kind, model.eval().requires_grad_(False), tokenizer, not loading["missing_keys"])
+    missing = frozenset(loading["missing_keys"])
+    if inside := sorted(key for key in missing if not _is_of_head(key, model)):
+        raise ModelError(f"The weights of {len(inside)} parts of the model are missing, {inside[0]} among them.")
+    opened = OpenModel(name, kind, model.eval().requires_grad_(False), tokenizer, missing)
     if opened.longest < 1:
         raise ModelError("According to its files, the model can read no tokens at all.")
     return opened

@@ -1,7 +1,6 @@
 """The models in memory, and their latest readings."""
 
 import functools
-import shutil
 import tempfile
 import threading
 from collections import OrderedDict
@@ -18,7 +17,7 @@ from hub.export.folder import export
 from hub.local_models import ModelError, Settings, check_memory, free_memory
 from hub.reading_types import ModelFacts, Reading
 from hub.worker import ClosedError, TooSlowError, Worker
-from model.files.checkpoint import CONFIG, CheckpointError
+from model.files.checkpoint import CONFIG, TOKENIZER, WEIGHTS, CheckpointError
 from model.files.loaded_model import MODELS, TRANSLATOR, model_names
 from processes import barriers
 
@@ -28,6 +27,10 @@ OPENING = 2  # models at a time, but never more than there is room for; others w
 TRIES = 3  # to read with a model that others push out again
 FORGIVEN_SECONDS = 300  # after which is tried again what had taken too long
 OURS = "this translator"  # this project's first model; a folder cannot have this name
+NO_EXPORT = (
+    "The app cannot write its own model in the format of Hugging Face: the server's folder for temporary files is full "
+    "or closed. Tell whoever runs it."
+)
 FAMILY = ("gpt-mini", "bert-mini")  # its others that have a form in transformers, where they come with the app
 
 
@@ -102,6 +105,14 @@ class Shelf:
         with self._lock:
             return list(self._models)
 
+    def freeable(self) -> int:
+        """Bytes that the weights of the models in memory take."""
+        with self._lock:
+            return self._freeable()
+
+    def _freeable(self) -> int:
+        return sum(4 * opened.facts.n_parameters for opened in self._models.values())
+
     def _refuse(self, key: object) -> None:
         """Raises: ModelError if this took too long a moment ago"""
         if (told := self._too_slow.get(key)) is not None:
@@ -175,7 +186,7 @@ class Shelf:
         while True:
             with self._lock:
                 others = sum(self._reserved.values())
-                check_memory(needed + others, sum(4 * opened.facts.n_parameters for opened in self._models.values()))
+                check_memory(needed + others, self._freeable())
                 full = len(self._models) + len(self._reserved) >= self._size
                 if not self._models or not (full or needed + others > free_memory()):
                     self._reserved[name] = needed
@@ -204,30 +215,39 @@ def shelf(settings: Settings) -> Shelf:
 
 
 def _open_in_worker(settings: Settings, name: str, make_room: Callable[[int], None]) -> Worker:
+    freeable = shelf(settings).freeable()
     if (own := own_models().get(name)) is not None:  # no stranger's: it opens whatever holds
-        return Worker(own, replace(settings, root=_exported(own), unconfined=True), make_room)
-    return Worker(name, settings, make_room)
-
-
-@functools.cache
-def _root(name: str) -> tempfile.TemporaryDirectory[str]:
-    """Where a model of this project is written for their library; it is removed when the app ends."""
-    return tempfile.TemporaryDirectory(prefix="exported-")
+        settings = replace(settings, root=_exported(own), unconfined=True)
+    return Worker(own or name, settings, make_room, freeable)
 
 
 def _exported(name: str) -> Path:
-    """The folder that holds one with a model of this project in the Hugging Face format. It is written once, and again
-    if somebody has cleaned the machine's folder for such files.
+    """A root with one of this project's models in the Hugging Face format; it is removed when the app ends.
 
-    Raises: ModelError if a file of the model is missing or damaged, or the folder cannot be written
+    It is written again if it is gone, as a system may clean its folder for temporary files.
+
+    Raises: ModelError if a file of the model is missing or damaged, or there is no room for the export
     """
-    folder = Path(_root(name).name)
-    try:
-        if not (folder / name / CONFIG).exists():
-            export(folder / name, MODELS / name)
-    except CheckpointError as error:
-        raise ModelError(str(error)) from error
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(folder / name, ignore_errors=True)
-        raise ModelError("The model cannot be written for their library: the server's disk may be full.") from error
-    return folder
+    with _exporting:
+        there = _exports.get(name)
+        if there is not None and all(
+            (Path(there.name) / name / file).is_file() for file in (CONFIG, TOKENIZER, WEIGHTS)
+        ):
+            return Path(there.name)
+        _forget_export(name)
+        try:
+            folder = _exports[name] = tempfile.TemporaryDirectory(prefix="exported-", ignore_cleanup_errors=True)
+            export(Path(folder.name) / name, MODELS / name)
+        except (CheckpointError, OSError, SafetensorError) as error:
+            _forget_export(name)
+            raise ModelError(str(error) if isinstance(error, CheckpointError) else NO_EXPORT) from error
+        return Path(folder.name)
+
+
+def _forget_export(name: str) -> None:
+    if (folder := _exports.pop(name, None)) is not None:
+        folder.cleanup()
+
+
+_exports: dict[str, tempfile.TemporaryDirectory[str]] = {}
+_exporting = threading.Lock()

@@ -20,10 +20,11 @@ def shortened(text: str, most: int = MAX_TEXT) -> str:
 class ModelFacts:
     """What is known of an open model.
 
-    model_type: its architecture, as its configuration names it
-    longest:    how many tokens it can read at most, hub.hugging_face.MAX_TOKENS or fewer
-    mask_token: what an encoder reads where a token is covered; None if it has no such token
-    predicts:   whether the files hold the weights of the output layer, which turns vectors into predictions
+    model_type:   its architecture, as its configuration names it
+    n_parameters: its numbers, without those of an output layer that the files do not hold
+    longest:      how many tokens it can read at most, hub.hugging_face.MAX_TOKENS or fewer
+    mask_token:   what an encoder reads where a token is covered; None if it has no such token
+    predicts:     whether the files hold the weights of the output layer, which turns vectors into predictions
     """
 
     kind: Kind

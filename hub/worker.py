@@ -77,13 +77,14 @@ class Worker:
 
     facts: ModelFacts
 
-    def __init__(self, name: str, settings: Settings, make_room: Callable[[int], None]) -> None:
+    def __init__(self, name: str, settings: Settings, make_room: Callable[[int], None], freeable: int = 0) -> None:
         """Args:   make_room: called with the bytes that the weights will take; it may raise ModelError
+                freeable: bytes that it could free
         Raises: ModelError if the model cannot be opened
         """
         self._line, self._ending = Line(), threading.Lock()
         settings = replace(settings, root=settings.root.absolute())  # a worker works in another folder
-        limits = Limits(CHECK_SECONDS, LOAD_SECONDS, READ_SECONDS, memory_for(name, settings))
+        limits = Limits(CHECK_SECONDS, LOAD_SECONDS, READ_SECONDS, memory_for(name, settings, freeable))
         try:
             self._child = _fork_server.split_off()
         except OSError as error:
@@ -171,9 +172,10 @@ class Worker:
 _fork_server = ForkServer("hub.worker", **ENVIRONMENT)
 
 
-def memory_for(name: str, settings: Settings) -> int:
-    """Bytes that a worker may take for a model: what its files call for, as far as it is free.
+def memory_for(name: str, settings: Settings, freeable: int = 0) -> int:
+    """Bytes that a worker may take for a model: what its files call for, as far as it is free or can be freed.
 
+    Args:   freeable: bytes that the app itself could free
     Raises: ModelError if no model can have this name, or nothing is free
     """
     folder = folder_of(name, settings.root)
@@ -181,7 +183,8 @@ def memory_for(name: str, settings: Settings) -> int:
         files = [path.stat() for path in folder.glob("*.safetensors")] if folder else []
     except OSError as error:  # a link to nowhere
         raise ModelError("The model's safetensors file is damaged.") from error
-    memory = min(free_memory() - SPARE_BYTES, COPIES * sum(file.st_size for file in files) + WORKING_BYTES)
+    free = free_memory() + freeable - SPARE_BYTES  # a limit is set once, before room is made
+    memory = min(free, COPIES * sum(file.st_size for file in files) + WORKING_BYTES)
     if memory <= 0:
         raise ModelError(NO_MEMORY)
     return memory

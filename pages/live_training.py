@@ -43,6 +43,11 @@ def under_way(mine: Mine | None) -> bool:
     return mine is not None and mine[0].look() in ("waiting", "running")
 
 
+def still_learns(slot: str, task: Task) -> bool:
+    """Whether a training of just this task waits or runs."""
+    return under_way(current(slot, task))
+
+
 def trained(slot: str, task: Task) -> LiveTraining[Any] | None:
     """The training of this task, if it has ended and left something."""
     mine = current(slot, task)

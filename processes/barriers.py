@@ -8,12 +8,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 
 from processes.fork_server import ROOT
 from processes.sandbox import BARRIERS, harmless
 
 START_SECONDS = 60  # in which a bare Python has to say what holds
+AGAIN_SECONDS = 300  # after which it is asked again, if it could not say
 SETTING = "WALKTHROUGH_UNCONFINED"
 
 
@@ -22,26 +24,37 @@ def unconfined(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get(SETTING, "").lower() in ("1", "yes", "true")
 
 
-@functools.cache
 def missing() -> tuple[str, ...]:
     """Names of the barriers that do not hold on this machine, as a process tells that has shut itself in.
 
-    All of them, if it cannot tell: a door that cannot be tried counts as open.
+    All of them, if it cannot tell: a door that cannot be tried counts as open. A machine may be too busy for it once,
+    so it is asked again after a while.
     """
+    return _tried(time.monotonic() // AGAIN_SECONDS)
+
+
+@functools.lru_cache(1)
+def _tried(turn: float) -> tuple[str, ...]:
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "processes.sandbox"],
-            cwd=ROOT,
-            env={name: value for name, value in os.environ.items() if harmless(name)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=START_SECONDS,
-            check=True,
-        )
-        told = json.loads(done.stdout)
-        return tuple(name for name in BARRIERS if name in told)
+        return _told()
     except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return tuple(BARRIERS)
+
+
+@functools.cache
+def _told() -> tuple[str, ...]:
+    """What such a process says; an answer holds as long as the app runs. Raises: many kinds of errors"""
+    done = subprocess.run(
+        [sys.executable, "-m", "processes.sandbox"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if harmless(name)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=START_SECONDS,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    return tuple(name for name in BARRIERS if name in told)
 
 
 def lacks(names: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ def open_model(settings: Settings, name: str) -> ModelFacts | None:
 @st.cache_data(ttl=300, max_entries=100, show_spinner="Asking the Hugging Face Hub…")
 def offer_of(settings: Settings, name: str) -> Offer:
     """`look_up`, remembered, so that a click on the page does not ask the Hub again."""
-    return look_up(name, settings)
+    return look_up(name, settings, shelf(settings).freeable())
 
 
 def offer_download(settings: Settings, name: str) -> None:

@@ -1,5 +1,6 @@
 """Small models of every family with random weights, made from their configurations and saved to folders."""
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import torch
 import transformers as hf
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from hub.export.folder import export
 from hub.hugging_face import load
@@ -78,6 +79,25 @@ def unigram() -> hf.PreTrainedTokenizerFast:
     )
 
 
+def byte_fallback() -> hf.PreTrainedTokenizerFast:
+    """Llama's way of cutting: signs that it does not know become bytes, and a whole sentence is one word to it."""
+    special, bytes_ = ["<unk>", "<s>", "</s>"], [f"<0x{n:02X}>" for n in range(256)]
+    backend = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")  # to learn alone
+    backend.train_from_iterator(LINES, trainers.BpeTrainer(vocab_size=340, special_tokens=[*special, *bytes_]))
+    learned = json.loads(backend.to_str()) | {"pre_tokenizer": None}
+    learned["added_tokens"] = [one for one in learned["added_tokens"] if one["content"] in special]
+    backend = Tokenizer.from_str(json.dumps(learned))
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return hf.PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="<unk>", model_max_length=64
+    )
+
+
 def _seq2seq(**more: Any) -> dict[str, Any]:
     both = {f"{stack}_{what}": n for stack in ("encoder", "decoder") for what, n in LAYERS.items()}
     return {"d_model": 24, "max_position_embeddings": 64, **both, **more}
@@ -103,6 +123,10 @@ FAMILIES: dict[str, tuple[Any, Any, dict[str, Any], Any]] = {
         hf.GPT2LMHeadModel, hf.GPT2Config,
         {"n_embd": 24, "n_layer": 2, "n_head": 3, "n_positions": 64, "bos_token_id": 0, "eos_token_id": 2},
         lambda: byte_level(ends=False),
+    ),
+    "llama": (
+        hf.LlamaForCausalLM, hf.LlamaConfig,
+        SIZES | {"max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2}, byte_fallback,
     ),
     "t5": (
         hf.T5ForConditionalGeneration, hf.T5Config,

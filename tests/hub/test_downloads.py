@@ -171,6 +171,16 @@ def test_a_disk_without_room(hub: Hub, settings: Settings, monkeypatch: pytest.M
     assert not settings.root.exists()
 
 
+def test_the_memory_of_models_that_can_leave_counts_as_free(
+    hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = sum(file.size for file in look_up(NAME, settings).files if file.name == WEIGHTS)
+    monkeypatch.setattr(downloads, "free_memory", lambda: needed - 100)
+    with pytest.raises(ModelError, match="of memory and"):
+        look_up(NAME, settings, freeable=99)
+    look_up(NAME, settings, freeable=100)
+
+
 def test_of_another_download_only_what_is_still_to_come_needs_room(
     hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +192,37 @@ def test_of_another_download_only_what_is_still_to_come_needs_room(
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
         with nullcontext() if fits else pytest.raises(ModelError, match="to spare"):
             look_up(NAME, settings)
+
+
+def test_what_is_here_already_needs_no_room(hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer, usage = look_up(NAME, settings), shutil.disk_usage(settings.root.parent)
+    hub.cut[WEIGHTS] = 50_000
+    with pytest.raises(ModelError, match="connection broke"):
+        fetch(offer, settings, ignore)
+    hub.cut.clear()
+    here = sum(path.stat().st_size for path in (settings.root / NAME).iterdir())
+    for missing in (1, 0):
+        free = downloads.SPARE_BYTES + offer.size - here - missing
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
+        with pytest.raises(ModelError, match="GB more and the disk") if missing else nullcontext():
+            fetch(offer, settings, ignore)
+    load(NAME, settings)
+
+
+def test_a_download_that_cannot_begin_can_be_asked_for_again(
+    hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more_threads(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    offer = look_up(NAME, settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(downloads._Download, "start", no_more_threads)
+        with pytest.raises(ModelError, match="too busy"):
+            fetch(offer, settings, ignore)
+    assert not is_being_fetched(NAME, settings)
+    fetch(offer, settings, ignore)
+    load(NAME, settings)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,20 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from hub.export.folder import export, restore
+from hub.export.folder import export, format_of, restore
 from hub.export.marian import their_config
+from hub.open_models import own_models
+from model.build import build_network
 from model.config import ModelConfig
 from model.decoding.strategies import Beam, Greedy
 from model.files.checkpoint import CONFIG, SHIPPED, TOKENIZER, WEIGHTS, CheckpointError, load_config
-from model.files.loaded_model import LoadedModel, load_folder
+from model.files.loaded_model import MODELS, LoadedModel, load_folder, model_names
 from model.text.tokenizer import EOS_ID, normalise
 from model.trace import MAX_TOKENS, trace
 from model.translate import translate
@@ -104,3 +107,22 @@ def test_what_was_not_exported_from_here_is_refused(tmp_path: Path) -> None:
 def test_only_a_model_with_marians_parts_can_be_exported() -> None:
     with pytest.raises(ValueError, match=r"^Marian has no positions='rotary', only 'sinusoidal'$"):
         their_config(ModelConfig(positions="rotary"))
+
+
+@pytest.mark.parametrize("name", [name for name in model_names() if (MODELS / name / CONFIG).exists()])
+def test_each_model_fits_the_class_that_opens_it_or_is_refused(name: str) -> None:
+    config = load_config(MODELS / name)
+    try:
+        form = format_of(config)
+        described = form.config(config)
+    except ValueError:
+        assert name not in own_models().values()
+        return
+    with torch.device("meta"):
+        ours = form.weights(build_network(config).state_dict(), config)
+        theirs = getattr(transformers, described["architectures"][0])(
+            transformers.CONFIG_MAPPING[form.name](**described)
+        )
+    loaded = {key: weight.shape for key, weight in theirs.state_dict().items()}
+    assert {key: loaded[key] for key in ours} == {key: weight.shape for key, weight in ours.items()}
+    assert not {key for key in dict(theirs.named_parameters()) if "embed_positions" not in key} - {*ours}

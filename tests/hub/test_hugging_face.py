@@ -7,10 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from figures.grouping import Group
@@ -19,11 +21,11 @@ from hub.export.folder import export
 from hub.hugging_face import OpenModel, kind_of, load
 from hub.local_models import ModelError, Settings
 from hub.open_models import READING_BYTES, Shelf
-from hub.reading import N_PREDICTIONS, read
+from hub.reading import N_PREDICTIONS, NO_MAPS, NO_PIECE, SEES_ALL, _in_bytes, _texts, _words, read
 from hub.reading_types import MAX_TEXT
 from model.files.loaded_model import load_folder
 from model.trace import trace
-from tests.hub.small_models import FAMILIES, InThisProcess, make
+from tests.hub.small_models import FAMILIES, SIZES, InThisProcess, byte_level, make
 from tests.oracle.passes import foreign
 from ui.views.attention_kinds import groups_of
 from ui.views.external_models import shown_groups
@@ -73,7 +75,7 @@ def word_groups(maps: AttentionMaps, without_special: bool = False) -> list[Grou
     return shown_groups(maps.rows, maps.row_words, maps.row_wholes, True, without_special)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "t5", "marian"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "llama", "t5", "marian"])
 def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> None:
     reading = read(load(family, settings), "The river fights basketball")
     rows = word_groups(reading.maps[0], without_special=True)
@@ -81,11 +83,49 @@ def test_a_word_is_shown_as_it_was_written(family: str, settings: Settings) -> N
     assert not [token for token in reading.tokens if "▁" in token or "Ġ" in token]
 
 
-def test_bytes_are_in_hexadecimal_and_make_words(settings: Settings) -> None:
-    reading = read(load("gpt2", settings), "cat 🐶")
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_bytes_are_in_hexadecimal_and_make_words(family: str, settings: Settings) -> None:
+    reading = read(load(family, settings), "cat 🐶")
     assert reading.tokens[-4:] == ("‹F0›", "‹9F›", "‹90›", "‹B6›")
-    rows = word_groups(reading.maps[0])
+    rows = word_groups(reading.maps[0], without_special=True)
     assert [row.label for row in rows] == ["cat", "🐶"]
+
+
+@pytest.mark.parametrize(("family", "shown"), [("gpt2", "‹F0 9F›"), ("t5", "ðŁ"), ("llama", "ðŁ")])
+def test_letters_mean_bytes_in_a_byte_level_vocabulary_alone(family: str, shown: str, settings: Settings) -> None:
+    assert _in_bytes(load(family, settings).tokenizer, "ðŁ") == shown
+
+
+def test_words_are_told_by_signs_where_the_tokenizer_knows_none(settings: Settings) -> None:
+    reading = read(load("llama", settings), "I ate a café, you 🐶.")
+    labels = [row.label for row in word_groups(reading.maps[0], without_special=True)]
+    assert labels == ["I", "ate", "a", "café", ",", "you", "🐶", "."]
+
+
+def test_what_goes_on_with_a_word_says_so_in_wordpiece(settings: Settings) -> None:
+    """A model that writes has no sentence whose words the tokenizer could tell."""
+    tokenizer = load("bert", settings).tokenizer
+    encoded = tokenizer("He fights basketballs in the river.")
+    words = encoded.word_ids(0)
+    assert _words(tokenizer, encoded.input_ids) == tuple(-1 if word is None else word for word in words)
+
+
+def test_a_decoder_goes_on_with_the_sentence_and_not_behind_its_end(settings: Settings, tmp_path: Path) -> None:
+    folder = shutil.copytree(settings.root / "gpt2", tmp_path / "gpt2")
+    byte_level(ends=True).save_pretrained(folder)
+    opened = load("gpt2", Settings(tmp_path, False, 1))
+    ids = opened.tokenizer(SENTENCE).input_ids
+    assert opened.tokenizer.convert_ids_to_tokens(ids[-1]) == "</s>"
+    reading = read(opened, SENTENCE)
+    assert (reading.tokens[0], len(reading.tokens), reading.n_cut) == ("<s>", len(ids) - 1, 0)
+    with torch.inference_mode():
+        best = opened.model(input_ids=torch.tensor([ids[:-1]])).logits[0, -1].double().softmax(-1).max()
+    assert reading.predictions[0].probability == pytest.approx(float(best), abs=1e-9)
+
+
+def test_an_id_that_the_vocabulary_lacks_is_no_piece(settings: Settings) -> None:
+    tokenizer = load("gpt2", settings).tokenizer
+    assert _texts(tokenizer, [len(tokenizer) + 7]) == (NO_PIECE,)
 
 
 def test_a_covered_token_is_guessed_though_another_mask_is_typed(settings: Settings) -> None:
@@ -136,6 +176,7 @@ def test_our_own_model_reads_as_it_does_here(tmp_path: Path) -> None:
         ({"model_type": "bert", "architectures": ["BertForMaskedLM"]}, "encoder"),
         ({"model_type": "bert", "architectures": ["BertLMHeadModel"]}, "decoder"),
         ({"model_type": "gpt2"}, "decoder"),
+        ({"model_type": "xlm", "architectures": ["XLMWithLMHeadModel"]}, "encoder"),
         ({"model_type": "t5", "is_encoder_decoder": True}, "encoder-decoder"),
         ({"model_type": "bart", "architectures": ["BartForCausalLM"], "is_encoder_decoder": False}, "decoder"),
     ],
@@ -156,6 +197,9 @@ def test_a_model_without_its_head_shows_attention_and_predicts_nothing(settings:
     opened.tokenizer.save_pretrained(tmp_path / "bare")
     bare = load("bare", Settings(tmp_path, False, 1))
     assert not bare.predicts
+    assert bare.facts.n_parameters == sum(
+        weight.numel() for weight in load_file(tmp_path / "bare" / "model.safetensors").values()
+    )
     reading = read(bare, SENTENCE, hidden=2)
     assert reading.predictions == ()
     assert np.allclose(reading.maps[0].weights, read(opened, SENTENCE, hidden=2).maps[0].weights, atol=1e-6)
@@ -211,6 +255,39 @@ def test_what_an_unsound_model_fails_at_is_said(
     opened = unsound(family, settings, tmp_path, **files)
     with pytest.raises(ModelError, match=says):
         read(opened, SENTENCE)
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        (hf.MambaForCausalLM, hf.MambaConfig(hidden_size=24, state_size=5, time_step_rank=3, num_hidden_layers=2)),
+        (hf.RwkvForCausalLM, hf.RwkvConfig(hidden_size=24, num_hidden_layers=2)),
+        (hf.FNetForMaskedLM, hf.FNetConfig(hidden_size=24, num_hidden_layers=2, intermediate_size=48)),
+        (hf.LongformerForMaskedLM, hf.LongformerConfig(**SIZES | {"vocab_size": 330}, attention_window=4)),
+        (hf.BigBirdForMaskedLM, hf.BigBirdConfig(**SIZES | {"vocab_size": 330})),
+    ],
+    ids=lambda one: getattr(one, "model_type", ""),
+)
+def test_a_kind_without_a_weight_for_every_pair_says_so(model: Any, config: Any, tmp_path: Path) -> None:
+    config.vocab_size = 330
+    model(config).save_pretrained(tmp_path / "one")
+    byte_level(ends=True).save_pretrained(tmp_path / "one")
+    opened = load("one", Settings(tmp_path, False, 1))
+    with pytest.raises(ModelError, match=f"^{NO_MAPS}$"):
+        read(opened, SENTENCE)
+
+
+def test_a_decoder_that_looks_at_what_follows_is_none(settings: Settings, tmp_path: Path) -> None:
+    opened = unsound("bert", settings, tmp_path, config={"architectures": ["BertLMHeadModel"]})
+    with pytest.raises(ModelError, match=f"^{SEES_ALL}$"):
+        read(opened, SENTENCE)
+
+
+def test_a_model_without_an_end_of_its_positions_reads_as_far_as_the_page(settings: Settings, tmp_path: Path) -> None:
+    """XLNet's configuration says −1."""
+    opened = unsound("t5", settings, tmp_path, config={"max_position_embeddings": -1})
+    assert opened.longest == opened.tokenizer.model_max_length == 64
+    assert read(opened, SENTENCE).written == read(load("t5", settings), SENTENCE).written
 
 
 def test_ids_beyond_the_vocabulary_are_said(settings: Settings, tmp_path: Path) -> None:

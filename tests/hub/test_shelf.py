@@ -1,17 +1,22 @@
 """However many visitors want models at once, there are never more in memory than the shelf has room for."""
 
+import errno
+import shutil
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
 
 import cachetools
 import pytest
+from safetensors import SafetensorError
 
 from hub import open_models as shelves
-from hub.local_models import ModelError
-from hub.open_models import OURS, Shelf, own_models
+from hub.local_models import ModelError, Settings
+from hub.open_models import NO_EXPORT, OURS, Shelf, own_models
 from hub.reading_types import ModelFacts, Reading
 from hub.worker import TooSlowError
 
@@ -150,3 +155,46 @@ def test_who_is_reading_leaves_last() -> None:
     shelf._models["third"].busy = True  # type: ignore[misc]
     shelf.facts("fourth")
     assert shelf.names() == ["third", "fourth"]
+
+
+def test_a_worker_may_take_what_models_that_leave_for_it_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its limit is set before room is made for it."""
+    told: list[int] = []
+
+    def worker(name: str, settings: Settings, make_room: Callable[[int], None], freeable: int) -> StandIn:
+        told.append(freeable)
+        make_room(0)
+        opened = StandIn(Count())
+        opened.facts = SimpleNamespace(n_parameters=100)  # type: ignore[assignment]
+        return opened
+
+    monkeypatch.setattr(shelves, "Worker", worker)
+    shelf = shelves.shelf(Settings(tmp_path, downloads=False, kept=2))
+    for name in ("one", "two", "three"):
+        shelf.facts(name)
+    assert told == [0, 400, 800]
+    assert shelf.freeable() == 800
+
+
+def test_an_export_that_was_cleaned_away_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def export(target: Path, source: Path) -> None:
+        if full:
+            raise full.pop()
+        target.mkdir()
+        for file in ("config.json", "tokenizer.json", "model.safetensors"):
+            (target / file).touch()
+
+    full: list[Exception] = []
+    monkeypatch.setattr(shelves, "_exports", {})
+    monkeypatch.setattr(shelves, "export", export)
+    root = shelves._exported("gpt-mini")
+    assert shelves._exported("gpt-mini") == root
+    shutil.rmtree(root)
+    full += [OSError(errno.ENOSPC, "No space left on device"), SafetensorError("I/O error")]
+    for _ in range(2):
+        with pytest.raises(ModelError, match=f"^{NO_EXPORT}$"):
+            shelves._exported("gpt-mini")
+    again = shelves._exported("gpt-mini")
+    assert (again / "gpt-mini" / "config.json").is_file()
+    shelves._forget_export("gpt-mini")
+    assert not again.exists()

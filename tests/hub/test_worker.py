@@ -1,7 +1,6 @@
 """Models in processes of their own: what they crash, hang or fill up is their own, and one sentence says so."""
 
 import base64
-import functools
 import json
 import os
 import re
@@ -15,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -355,6 +353,7 @@ def test_a_worker_may_take_five_times_its_weights_and_what_reading_needs(
     assert worker.memory_for("bert", settings) == 5 * size + 3 * 2**29
     monkeypatch.setattr(worker, "free_memory", lambda: 2**30)
     assert worker.memory_for("bert", settings) == 2**30 - 2**28
+    assert worker.memory_for("bert", settings, 2**20) == 2**30 + 2**20 - 2**28
 
 
 def test_more_memory_than_is_free_is_not_taken(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,7 +470,7 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
         checkpoint.save(tmp_path / name, loaded.config, loaded.tokenizer, loaded.model.state_dict())
     monkeypatch.setattr(shelves, "MODELS", tmp_path)
     monkeypatch.setattr(shelves, "model_names", lambda: FAMILY)
-    monkeypatch.setattr(shelves, "_root", functools.cache(shelves._root.__wrapped__))
+    monkeypatch.setattr(shelves, "_exports", {})
     books = shelf(settings)
     gpt, bert = (books.facts(name) for name in FAMILY)
     assert (gpt.kind, gpt.model_type, gpt.predicts) == ("decoder", "gpt2", True)
@@ -483,20 +482,14 @@ def test_the_family_is_on_the_shelf_before_a_visitors_folder_of_that_name(
     assert books.read("bert-mini", SENTENCE, 2).covered is not None
     assert books.read("gpt-mini", SENTENCE).maps[0].kind == "decoder"
     for name in FAMILY:
-        books._models.pop(name).close()
-        shutil.rmtree(shelves._root(name).name)  # as who cleans a machine's /tmp does
-    assert books.facts("bert-mini") == bert
-    books._models["bert-mini"].close()
-    monkeypatch.setattr(shelves, "export", Mock(side_effect=OSError(28, "No space left on device")))
-    with pytest.raises(ModelError, match="disk may be full"):
-        books.facts("gpt-mini")
-    for name in FAMILY:
-        shelves._root(name).cleanup()
+        books._models[name].close()
+        shelves._forget_export(name)
 
 
 def test_a_damaged_model_of_our_own_is_named(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shelves, "_exports", {})
     (tmp_path / "gpt-mini").mkdir()
     (tmp_path / "gpt-mini" / "config.json").write_text("{")
     monkeypatch.setattr(shelves, "MODELS", tmp_path)

@@ -242,15 +242,25 @@ def test_a_key_in_the_environment_is_told() -> None:
         assert json.loads(done.stdout) == ["environment"]
 
 
-def test_this_machine_is_asked_and_what_cannot_tell_counts_as_open(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_this_machine_is_asked_and_what_cannot_tell_counts_as_open_until_it_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("WALKTHROUGH_CLASSES", "postgresql://u:password@h/n")  # reaches no confined process
-    asked = barriers.missing.__wrapped__
-    assert asked() == (() if has_landlock() else ("files",))
-    for broken in ("/bin/false", "/no/such/python", "/bin/echo"):
+    answer, right = () if has_landlock() else ("files",), sys.executable
+    barriers._told.cache_clear()
+    for turn, broken in enumerate(("/bin/false", "/no/such/python", "/bin/echo")):
         monkeypatch.setattr(sys, "executable", broken)
-        assert asked() == tuple(sandbox.BARRIERS)
+        assert barriers._tried(turn) == tuple(sandbox.BARRIERS)
+    monkeypatch.setattr(sys, "executable", right)
+    assert barriers._tried(turn) == tuple(sandbox.BARRIERS)
+    assert barriers._tried(turn + 1) == barriers.missing() == answer
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert barriers._tried(turn + 2) == answer
+
+
+def test_what_is_missing_is_told_to_visitors_and_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(barriers, "missing", lambda: ("files", "network"))
     lacks = "this system lacks a ban on reading other files (Landlock) and a ban on the network (seccomp)"
     for said, start in (

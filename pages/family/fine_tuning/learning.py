@@ -8,7 +8,7 @@ from model.files.loaded_model import Array
 from model.trace import Trace
 from pages.family.fine_tuning.choosing import KNOWN, chosen, labelled, pretrained, test_sentences, topic, with_error
 from pages.family_models import family_model
-from pages.live_training import current, trained, under_way, watch
+from pages.live_training import still_learns, trained, watch
 from training.live.head_alone import head_steps, rows_read
 from training.live.labelling import (
     HEAD,
@@ -138,7 +138,7 @@ def read(trace: Trace) -> Trace[FineTuned] | None:
 def no_classifier_yet(then: str) -> None:
     """Tell why there is none yet. Args: then: what one can do here once there is one, a whole sentence"""
     task = chosen()
-    if task and under_way(current(SLOT, task)):
+    if task and still_learns(SLOT, task):
         st.caption(f"Your model still learns. {then}")
     else:
         st.caption(f"First press *{BUTTON}* in See. {then}")

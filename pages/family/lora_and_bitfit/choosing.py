@@ -7,7 +7,7 @@ import streamlit as st
 from model.adapting.lora import RankError, check_rank
 from model.files.loaded_model import LoadedModel
 from model.trace import Trace
-from pages.live_training import current, trained, under_way
+from pages.live_training import still_learns, trained
 from training.live import adapting
 from training.live.adapting import ADAPTED, BITFIT, EVERYTHING, LORA, Adapted, Adapting
 from training.live.processes import LiveTraining
@@ -86,7 +86,7 @@ def adapted(loaded: LoadedModel, training: LiveTraining[Adapted]) -> LoadedModel
 def not_yet(loaded: LoadedModel, then: str) -> None:
     """Tell why there is nothing yet. Args: then: what one can do here once there is, a whole sentence"""
     try:
-        runs = under_way(current(SLOTS[LORA], chosen(loaded)))
+        runs = still_learns(SLOTS[LORA], chosen(loaded))
     except RankError:
         runs = False
     st.caption(f"The model still learns. {then}" if runs else f"First press *Start* in See. {then}")

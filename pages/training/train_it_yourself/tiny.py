@@ -11,6 +11,7 @@ from pages.live_training import (
     gradients,
     how_it_ended,
     loss_curve,
+    still_learns,
     trained,
     under_way,
     was_lost,
@@ -58,8 +59,7 @@ def learned() -> tuple[Choice, LoadedModel] | None:
 
 def no_model_yet(then: str) -> None:
     """Tell why there is no model yet. Args: then: what one can do here once there is one, a whole sentence"""
-    learns = under_way(current(SLOT, chosen()))
-    st.caption(f"Your model still learns. {then}" if learns else f"First press *Start*. {then}")
+    st.caption(f"{'Your model still learns.' if still_learns(SLOT, chosen()) else 'First press *Start*.'} {then}")
 
 
 def pictures(training: LiveTraining[Report]) -> None:

@@ -3,6 +3,7 @@
 import functools
 import math
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.oracle.language.words import Piece
 from tests.oracle.passes.forward import Array, bytes_of
 
 MAX_WRITTEN = 48
+PUNCTUATION = {*".,;:!?"}  # a piece of it begins a word
 OURS, GPT, BERT = "this translator", "gpt-mini", "bert-mini"
 SHIPPED = Path(__file__).parents[3] / "assets" / "models"
 
@@ -110,6 +112,8 @@ def texts(tokenizer: hf.PreTrainedTokenizerBase, ids: list[int]) -> list[str]:
 
 def in_bytes(raw: str) -> str:
     """A vocabulary entry by its bytes, if it spells bytes."""
+    if named := re.fullmatch("<0x(..)>", raw):
+        return f"‹{named[1]}›"
     try:
         return f"‹{bytes_of(raw).hex(' ').upper()}›"
     except KeyError:
@@ -117,11 +121,18 @@ def in_bytes(raw: str) -> str:
 
 
 def pieces(model: Model, ids: list[int], words: list[int | None] | None = None) -> tuple[Piece, ...]:
-    """Pieces with their words, where the tokenizer knows these; else each is its own."""
+    """Pieces with their words, where the tokenizer knows these; else each is its own.
+
+    A tokenizer that takes the whole sentence for one word marks where a word begins.
+    """
     special = model.tokenizer.all_special_ids
     word_of = (
         [-1 if w is None else w for w in words] if words else [-1 if i in special else n for n, i in enumerate(ids)]
     )
+    raw = model.tokenizer.convert_ids_to_tokens(ids)
+    if words and {*word_of} <= {-1, 0} and sum(piece[0] == "▁" for piece in raw) > 1:
+        begun = [piece[0] == "▁" or piece in PUNCTUATION for piece in raw]
+        word_of = [-1 if w < 0 else sum(begun[: n + 1]) - 1 for n, w in enumerate(word_of)]
     return tuple(map(Piece, ids, texts(model.tokenizer, ids), word_of))
 
 

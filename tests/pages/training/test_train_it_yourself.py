@@ -78,6 +78,25 @@ def test_a_training_moves_stops_is_worked_out_and_tried() -> None:
     assert len(table(app, "written")[0]) == 1 + len(component(app, "own_map")["rows"])
 
 
+@pytest.mark.parametrize(
+    ("slug", "label", "says"),
+    [
+        (SLUG, "Start", "First press *Start*."),
+        ("fine-tuning", "Train", "First press *Train* in See."),
+        ("lora-and-bitfit", "Start", "First press *Start* in See."),
+    ],
+)
+def test_a_training_that_left_nothing_learns_no_longer(
+    slug: str, label: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_training, "submit", lambda *_, **__: queue.Job(iter, state="stopped"))
+    app = opened(slug)
+    button(app, label).click().run()
+    assert "The training was stopped before it began." in notices(app)
+    assert says in markdown(app)
+    assert "still learns" not in markdown(app)
+
+
 def press(app: AppTest) -> dict[str, Any]:
     """The button of the first screen, pressed. Returns what it showed before."""
     (scene,) = (one for one in app.get("bidi_component") if one.key == "scene")
