@@ -56,7 +56,8 @@ RECIPE = Recipe(
 
 @dataclasses.dataclass(frozen=True)
 class Emoji:
-    """name; descriptions; keywords; held_out: keywords that no text of training joins; split"""
+    """name; descriptions; keywords; held_out: three keywords of which no text that its picture is learned with
+    joins two, or none; split"""
 
     name: str
     descriptions: tuple[str, ...]
@@ -187,12 +188,14 @@ def vectors_of(network: TwoTowers, pictures: Tensor) -> Tensor:
 @torch.inference_mode()
 def measured(network: TwoTowers, config: TowersConfig, pictures: Tensor, told: Sequence[Emoji]) -> dict[str, Any]:
     """How often a picture is among the five nearest to a text, out of its own part: known pictures, by their names and
-    by words that no text of training joins; unseen ones by their names. With standard errors, how many there are, and
-    what chance would find.
+    by words that no text of the picture joins, if it has such; unseen ones by their names. With standard errors, how
+    many there are, and what chance would find.
     """
     figures = {}
     for name, split, by_name in (("known", TRAIN, True), ("new words", TRAIN, False), ("unseen", "test", True)):
         drawn, of = learned_from(pictures, told, split)
+        asked = [n for n, emoji in enumerate(of) if by_name or emoji.held_out]
+        drawn, of = drawn[asked], [of[n] for n in asked]
         texts = [emoji.name if by_name else ", ".join(emoji.held_out) for emoji in of]
         vectors = torch.cat([network.texts(parts_of_texts([text], config.n_parts)) for text in texts])
         hits = found(cosines(vectors, vectors_of(network, drawn)))
@@ -204,7 +207,8 @@ def card(metrics: dict[str, Any]) -> str:
     """The model card: its words with the figures filled in."""
     percent = {name: f"{100 * of['found'][0]:.1f} ± {100 * of['found'][1]:.1f}" for name, of in metrics["test"].items()}
     text = CARD.read_text(encoding="utf-8")
-    return text.format(percent=percent, of=metrics["test"], **metrics["training"], **metrics["recipe"])
+    without = metrics["test"]["known"]["pictures"] - metrics["test"]["new words"]["pictures"]
+    return text.format(percent=percent, of=metrics["test"], without=without, **metrics["training"], **metrics["recipe"])
 
 
 def as_png(picture: Tensor) -> bytes:

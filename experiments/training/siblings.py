@@ -4,6 +4,7 @@
 """
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from model.files.loaded_model import MODELS, sibling_names
 
 METRICS, SPEED = "metrics.json", "speed.json"
 PLAIN = "plain"  # how the names of those begin that differ in their random numbers alone
+T_95 = (12.706, 4.303, 3.182, 2.776, 2.571)  # by degrees of freedom, from 1; of more the last is a little too large
 AS_MUCH = 1.01  # times the passes of the plain ones: up to this a sibling has read as much as they
 
 # In which part one differs, by what its name says.
@@ -118,18 +120,28 @@ class Noise:
     """What chance does to a measurement: that of the plain siblings, which differ in their random numbers alone.
 
     mean: of theirs; spread: the largest of theirs minus the smallest
+    t: how many standard deviations 95% of all lie within, as far as so few can tell
+    margin: how far from the mean one more of their kind would lie, 95 times in 100
     """
 
     mean: float
     spread: float
+    t: float
+    margin: float
 
     def explains(self, value: float) -> bool:
-        """Whether a value is no further from the mean of the plain ones than they are from one another."""
-        return abs(value - self.mean) <= self.spread
+        """Whether a value is no further from the mean of the plain ones than one more of them might be."""
+        return abs(value - self.mean) <= self.margin
 
 
 def noise(plain: Sequence[float]) -> Noise | None:
-    """Of what was measured of the plain siblings; None of fewer than two, which say nothing about chance."""
-    if len(plain) < 2:
+    """Of what was measured of the plain siblings; None of fewer than two, which say nothing about chance.
+
+    Source: the prediction interval of one further observation, from Student's t with N - 1 degrees of freedom
+    """
+    n = len(plain)
+    if n < 2:
         return None
-    return Noise(sum(plain) / len(plain), max(plain) - min(plain))
+    t = T_95[min(n - 1, len(T_95)) - 1]
+    margin = t * statistics.stdev(plain) * math.sqrt(1 + 1 / n)
+    return Noise(statistics.fmean(plain), max(plain) - min(plain), t, margin)

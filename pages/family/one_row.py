@@ -131,11 +131,12 @@ def frame(trace: Trace, name: str, task: Task) -> Frame:
         for n, (answer, p) in enumerate(zip(task.answers, map(float, chances), strict=True))
     ]
     how = "The scores of both rows are added: which text comes first must not count. " if task.both else ""
+    read = " Pre-training read these sentences, but no pairs and no answers." if task.file == "paraphrase" else ""
     return Frame(
         name,
-        f"{how}It says **{task.answers[best]}**, {chance(float(chances[best]))}. Of {measured['n']:,} texts that it "
-        f"never saw, it answers **{with_error(measured['right'], measured['n'])}** rightly; counting words "
-        f"{measured['counted']:.0%}.",
+        f"{how}It says **{task.answers[best]}**, {chance(float(chances[best]))}. Of {measured['n']:,} texts that "
+        f"its fine-tuning never saw, it answers **{with_error(measured['right'], measured['n'])}** rightly; counting "
+        f"words {measured['counted']:.0%}.{read}",
         [[Cards(rows, links, slots=2 * DRAWN + 3)], [Bars(answers, name)]],
     )
 

@@ -159,6 +159,9 @@ def test_each_figure_is_of_its_own_pictures_and_texts(monkeypatch: pytest.Monkey
     assert [of["pictures"] for of in figures.values()] == [20, 20, 10]
     assert [of["chance"] for of in figures.values()] == [0.25, 0.25, 0.5]
     assert figures["unseen"]["found"][1] == round(math.sqrt(0.25 / 10), 4)
+    told[0] = training.Emoji("name0", (), (), (), "train")  # has no such words, so that nobody asks for it
+    figures = training.measured(Knows(new), TowersConfig(n_parts=4096), drawn, told)  # type: ignore[arg-type]
+    assert (figures["new words"]["found"][0], figures["new words"]["pictures"]) == (1.0, 19)
 
 
 @pytest.mark.slow  # trains

@@ -1,7 +1,9 @@
 """Count how large the batches of a finished training were: `python -m training.measure.batch_sizes TRAIN.tsv NAME…`.
 
-The batches depend on the recipe, the seed and the pairs alone, so they are made once more, without training. The counts
-go into the metrics.json of each model in assets/models; `experiments.training.training_cost` turns them into FLOPs.
+The batches depend on the recipe, the seed, the pairs and `training.loop.data`, so they are made once more, without
+training. The counts go into the metrics.json of each model in assets/models; `experiments.training.training_cost` turns
+them into FLOPs. A model that was trained on batches made otherwise is told by how many labels it learned from: it keeps
+the counts that it has.
 """
 
 import argparse
@@ -61,14 +63,17 @@ def batches_of(training: dict[str, Any], pairs: list[Pair], tokenizer: Tokenizer
     return islice(endless(), recipe.steps)
 
 
-def add_batch_sizes(data: Path, names: Iterable[str], root: Path = MODELS) -> dict[str, BatchSizes]:
+def add_batch_sizes(
+    data: Path, names: Iterable[str], root: Path = MODELS
+) -> tuple[dict[str, BatchSizes], dict[str, tuple[int, int]]]:
     """Count the batches of these models' trainings and write the counts into their metrics.
 
-    Raises: ValueError, naming the model and both counts, if they hold another number of labels than was trained on
+    Returns: the counts by name; of the models whose batches were made otherwise, how many labels each learned from and
+    how many are in the batches made now
     """
     pairs, tokenizer = read_pairs([data]), checkpoint.load_tokenizer(root / TRANSLATOR)
     known: dict[tuple[Any, ...], tuple[BatchSizes, int]] = {}
-    counted = {}
+    counted, otherwise = {}, {}
     for name in names:
         path = root / name / METRICS
         metrics = json.loads(path.read_text(encoding="utf-8"))
@@ -81,26 +86,27 @@ def add_batch_sizes(data: Path, names: Iterable[str], root: Path = MODELS) -> di
             known[alike] = sizes_of(batches_of(training, pairs, tokenizer, max_len))
         sizes, labels = known[alike]
         if abs(labels - training["target_tokens"]) > TOLERANCE * training["target_tokens"]:
-            raise ValueError(f"{name} learned from {training['target_tokens']:,} labels; these batches hold {labels:,}")
+            otherwise[name] = (training["target_tokens"], labels)
+            continue
         training["batches"] = asdict(sizes)
         path.write_text(json.dumps(metrics, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         counted[name] = sizes
-    return counted
+    return counted, otherwise
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m training.measure.batch_sizes", description=__doc__)
     parser.add_argument("data", type=Path, help="the file of sentence pairs that the models learned from")
     parser.add_argument("names", nargs="*", help="folders in assets/models (default: the translator and its siblings)")
     arguments = parser.parse_args()
-    try:
-        counted = add_batch_sizes(arguments.data, arguments.names or (TRANSLATOR, *sibling_names()))
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
+    counted, otherwise = add_batch_sizes(arguments.data, arguments.names or (TRANSLATOR, *sibling_names()))
     print(json.dumps({name: asdict(sizes) for name, sizes in counted.items()}, indent=2))
-    return 0
+    for name, (learned, labels) in otherwise.items():
+        print(
+            f"{name} keeps its counts: it learned from {learned:,} labels, these batches hold {labels:,}",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

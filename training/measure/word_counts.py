@@ -2,8 +2,8 @@
 
 TASKS is the folder of `training.loop.tasks`. Sentiment and paraphrase: logistic regression on counted words, of a pair
 on those that both texts share and those that one has alone; of entailment it also counts which one. Tags: the most
-frequent tag of each word in training; for a word that was not there, that of all words. The figures are kept beside
-those of the heads.
+frequent tag of each word in training; for a word that was not there, that of all words. It counts on the examples
+that a head learned from, and answers the words that a head reads. The figures are kept beside those of the heads.
 """
 
 import argparse
@@ -11,18 +11,23 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from model.adapting.row_tasks import ROWS
+from model.files.loaded_model import load_model
 from model.parts.task_heads import TASK_HEADS
-from training.loop.tasks import ENTAILS, rows_of
+from model.text.tokenizer import Tokenizer
+from training.loop.finetune_loop import NO_LABEL
+from training.loop.tasks import ENTAILS, TASKS, rows_of, spread, tagged
 from training.publish.translator import METRICS
 
 EPOCHS, BATCH, RATE, DECAY = 10, 64, 0.01, 3e-3
 Example = tuple[list[str], int]  # what is counted, and its class
+Tagged = tuple[list[str], list[str]]  # the words of a sentence, and their tags
 
 
 def words(text: str) -> list[str]:
@@ -48,6 +53,7 @@ def of_ordered_pair(row: Sequence[str]) -> Example:
     return [*(f"{which} {word}" for which, some in named.items() for word in some), "any"], ENTAILS.index(label)
 
 
+HEADS = {"bert-mini": TASK_HEADS, "gpt-mini": ROWS}  # by the model that they belong to
 FEATURES = {"sentiment": of_sentence, "paraphrase": of_pair, "entailment": of_ordered_pair}
 
 
@@ -89,47 +95,56 @@ def regression(train: Sequence[Example], test: Sequence[Example]) -> float:
         return float((told == classes(test)).float().mean())
 
 
-def most_frequent_tags(train: Iterable[Sequence[str]], test: Iterable[Sequence[str]]) -> float:
+def tagged_as_read(folder: Path, part: str, tokenizer: Tokenizer) -> Iterator[Tagged]:
+    """Of each sentence the words that a head is asked for: the end of a long one is cut off."""
+    for (words, tags), one in zip(tagged(folder, part), TASKS["pos"].read(folder, part, tokenizer), strict=True):
+        assert isinstance(one.label, tuple)
+        n = sum(label != NO_LABEL for label in one.label)
+        yield words[:n], tags[:n]
+
+
+def most_frequent_tags(train: Iterable[Tagged], test: Iterable[Tagged]) -> float:
     """The share of words in test whose tag is the most frequent one of that word in training."""
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for tokens, tags in train:
-        for word, tag in zip(tokens.split(), tags.split(), strict=True):
+        for word, tag in zip(tokens, tags, strict=True):
             seen[word][tag] += 1
     usual = sum(seen.values(), Counter()).most_common(1)[0][0]
     guesses = {word: tags.most_common(1)[0][0] for word, tags in seen.items()}
-    right = [
-        guesses.get(word, usual) == tag
-        for tokens, tags in test
-        for word, tag in zip(tokens.split(), tags.split(), strict=True)
-    ]
+    right = [guesses.get(word, usual) == tag for tokens, tags in test for word, tag in zip(tokens, tags, strict=True)]
     return sum(right) / len(right)
 
 
-def counted(task: str, folder: Path) -> float | None:
-    """The share of right answers by counting, or None where there is nothing to count. Raises: OSError, ValueError"""
+def counted(task: str, folder: Path, most: int, tokenizer: Tokenizer) -> float | None:
+    """The share of right answers by counting, or None where there is nothing to count.
+
+    Args: most: how many examples of the training part it counts, as a head learns from so many; tokenizer: of the head
+
+    Raises: OSError, ValueError
+    """
     if task == "pos":
-        return round(most_frequent_tags(*(rows_of(folder / f"pos.{part}.tsv") for part in ("train", "test"))), 4)
+        train, test = (tagged_as_read(folder, part, tokenizer) for part in ("train", "test"))
+        return round(most_frequent_tags(spread(train, most), test), 4)
     if task not in FEATURES:
         return None
-    train, test = (
-        [FEATURES[task](row) for row in rows_of(folder / f"{task}.{part}.tsv")] for part in ("train", "test")
-    )
-    return round(regression(train, test), 4)
+    learned, asked = (map(FEATURES[task], rows_of(folder / f"{task}.{part}.tsv")) for part in ("train", "test"))
+    return round(regression(spread(learned, most), list(asked)), 4)
 
 
-def main(folder: Path = TASK_HEADS) -> int:
+def main(folders: Mapping[str, Path] = HEADS) -> int:
     parser = argparse.ArgumentParser(prog="python -m training.measure.word_counts", description=__doc__)
     parser.add_argument("tasks", type=Path, help="folder of the tasks' files")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    metrics = folder / METRICS
     try:
-        figures = json.loads(metrics.read_text())
-        for task in figures:
-            if (share := counted(task, given.tasks)) is not None:
-                figures[task]["counted"] = share
-                print(f"{task}: {share:.1%} by counting words", flush=True)
-        metrics.write_text(json.dumps(figures, indent=2) + "\n")
+        for name, folder in folders.items():
+            metrics, tokenizer = folder / METRICS, load_model(name).tokenizer
+            figures = json.loads(metrics.read_text())
+            for task, one in figures.items():
+                if (share := counted(task, given.tasks, one["train"], tokenizer)) is not None:
+                    one["counted"] = share
+                    print(f"{task}: {share:.1%} by counting words in {one['train']:,} examples", flush=True)
+            metrics.write_text(json.dumps(figures, indent=2) + "\n")
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

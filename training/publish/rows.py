@@ -74,7 +74,7 @@ def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, ra
         "weights": sum(weight.numel() for weight in learning(model).values()),
         "n": found.n,
         "right": round(found.right, 4),
-        "counted": counted(name, tasks),
+        "counted": counted(name, tasks, len(train), tokenizer),
     }
 
 

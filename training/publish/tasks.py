@@ -60,7 +60,7 @@ def publish(name: str, tasks: Path, folder: Path, examples: int, epochs: int, ra
         "weights": n_learning,
         "n": found.n,
         "right": round(found.right, 4),
-        **({} if (share := counted(name, tasks)) is None else {"counted": share}),
+        **({} if (share := counted(name, tasks, len(train), loaded.tokenizer)) is None else {"counted": share}),
     }
 
 

@@ -164,13 +164,14 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
     if not by_loss or not by_bleu:
         st.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
         return
-    more = read_more(shown)
+    more, n = read_more(shown), sum(one.is_plain for one in shown)
     others = [one for one in shown if not one.is_plain and one not in more]
     st.markdown(
-        f"The {len(shown) - len(others) - len(more)} plain ones differ in their random numbers alone, and still by up "
-        f"to **{number(by_loss.spread, 3)}** in loss and **{number(by_bleu.spread, 1)}** in BLEU. A sibling that is no "
-        "further than this from their mean is marked *noise*: chance may have made the difference. So few plain ones "
-        "measure chance only roughly."
+        f"The {n} plain ones differ in their random numbers alone, and still by up to **{number(by_loss.spread, 3)}** "
+        f"in loss and **{number(by_bleu.spread, 1)}** in BLEU. One more like them would lie within "
+        f"**{number(by_loss.margin, 3)}** and **{number(by_bleu.margin, 1)}** of their mean, 95 times in 100: t = "
+        f"{number(by_loss.t, 2)} times their standard deviation times √(1 + 1/{n}). A sibling no further from it is "
+        "marked *noise*: chance may have made the difference. So few plain ones measure chance only roughly."
     )
     if others:
         loss = [bold(one.name) for one in others if not by_loss.explains(one.loss)]

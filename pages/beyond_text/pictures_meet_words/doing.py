@@ -177,7 +177,7 @@ def how_often() -> None:
     )
     told = (
         ("known", "pictures it learned from, by their names"),
-        ("new words", "the same, by words never joined in training"),
+        ("new words", "the same, by three keywords that none of its texts joins"),
         ("unseen", "pictures it never saw, by their names"),
     )
     table(
@@ -194,7 +194,8 @@ def how_often() -> None:
         "400 million."
     )
     st.caption(
-        f"Each picture was looked for among those of its own row of the table. The other {rest:,} of {len(emoji()):,} "
-        "were kept for choosing how to train. It learned names and keywords, not sentences: how it does with sentences "
-        "was not measured. One training, with one seed: how much another would differ was not measured."
+        "Each picture was looked for among those of its own row of the table. Texts of other pictures may join two of "
+        f"the three keywords. The other {rest:,} of {len(emoji()):,} were kept for choosing how to train. It "
+        "learned names and keywords, not sentences: how it does with sentences was not measured. One training, with one "
+        "seed: how much another would differ was not measured."
     )

@@ -141,10 +141,10 @@ def how_good() -> None:
     )
     st.caption(
         "*Right* is the share of test answers that are, with its standard error after ±; a span is right if both its "
-        "ends are. *By counting words*: for the first two, logistic regression on which words occur; for the tags, the "
-        "most frequent tag of each word in training. This small BERT does no better than that on film reviews and on "
-        "pairs. The film reviews, pairs, stories and tagged sentences, and their licences, are named on the card of "
-        "these models, in assets/models/tasks."
+        "ends are. *By counting words* of the same examples: for the first two, logistic regression on which words "
+        "occur; for the tags, the most frequent tag of each word. This small BERT does no better than that on film "
+        "reviews and on pairs. The film reviews, pairs, stories and tagged sentences, and their licences, are named on "
+        "the card of these models, in assets/models/tasks."
     )
 
 

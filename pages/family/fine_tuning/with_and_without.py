@@ -45,7 +45,7 @@ def with_and_without(trace: Trace) -> None:
         "Both learned alike: all weights, the same examples in the same order. Each had the learning rate that did "
         "best on texts kept apart for choosing. *Right* is the share of test answers that are; a span is right if both "
         "its ends are. After ± stands the standard error of that share; *apart* counts how many standard errors of the "
-        "difference lie between the two."
+        "difference lie between the two. Pre-training read the sentences of the pairs, but no pairs and no answers."
     )
 
 

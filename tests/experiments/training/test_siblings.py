@@ -19,12 +19,12 @@ SENTENCES = ("I ate an apple.", "Where do you live?")
 
 
 @pytest.mark.parametrize(
-    ("value", "explained"), [(2.0, True), (1.0, True), (3.0, True), (3.01, False), (0.99, False), (-5.0, False)]
+    ("value", "explained"), [(2.0, True), (-0.48, True), (4.48, True), (4.49, False), (-0.49, False), (9.0, False)]
 )
 def test_noise_worked_out_by_hand(value: float, explained: bool) -> None:
-    """1.5, 2.5 and 2 have the mean 2 and the spread 1: from 1 to 3 is noise."""
+    """1.5, 2.5 and 2 have the mean 2 and the deviation 0.5: 4.303 · 0.5 · √(4/3) = 2.484 to either side is noise."""
     of_three = noise([1.5, 2.5, 2.0])
-    assert of_three == Noise(2.0, 1.0)
+    assert of_three == Noise(2.0, 1.0, 4.303, pytest.approx(2.4843, abs=1e-4))
     assert of_three.explains(value) is explained
 
 

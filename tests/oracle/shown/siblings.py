@@ -143,7 +143,10 @@ def sibling_table(part: str) -> Statements:
         loss, bleu = (
             number(np.ptp([one[name] for name in plain]), n) for one, n in zip(values.values(), (3, 1), strict=True)
         )
-        yield from prose("the plain ones differ", len(plain), loss, bleu)
+        margins = (
+            number(margin([one[name] for name in plain]), n) for one, n in zip(values.values(), (3, 1), strict=True)
+        )
+        yield from prose("the plain ones differ", len(plain), loss, bleu, *margins, number(student(len(plain)), 2))
         if others:
             loss, bleu = (
                 ", ".join(f"**{name}**" for name in others if not is_noise(one, plain, name)) or "none"
@@ -187,7 +190,17 @@ def read(name: str) -> int:
 
 def is_noise(values: dict[str, float], plain: list[str], name: str) -> bool:
     theirs = [values[one] for one in plain]
-    return abs(values[name] - np.mean(theirs)) <= max(theirs) - min(theirs)
+    return bool(abs(values[name] - np.mean(theirs)) <= margin(theirs))
+
+
+def student(n: int) -> float:
+    """Within how many standard deviations 95% lie, by Student's t of n measurements, solved for one and two degrees."""
+    return {2: np.tan(0.475 * np.pi), 3: 0.95 * np.sqrt(2 / (1 - 0.95**2))}[n]
+
+
+def margin(theirs: list[float]) -> float:
+    n = len(theirs)
+    return student(n) * np.std(theirs, ddof=1) * np.sqrt((n + 1) / n)
 
 
 def against(values: dict[str, float], plain: list[str], name: str, digits: int) -> str:

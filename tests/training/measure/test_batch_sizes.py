@@ -44,14 +44,16 @@ def note(models: Path, labels: int) -> Path:
 
 def test_the_counts_are_written_beside_what_was_noted(models: Path) -> None:
     path = note(models, 1)
-    with pytest.raises(ValueError, match=r"^translator learned from 1 labels; these batches hold ") as raised:
-        add_batch_sizes(models / "train.tsv", ["translator"], models)
-    assert "batches" not in path.read_text()
-    labels = int(str(raised.value).rpartition(" ")[2])
+    before = path.read_text()
+    counted, otherwise = add_batch_sizes(models / "train.tsv", ["translator"], models)
+    ((learned, labels),) = otherwise.values()
+    assert (counted, learned, path.read_text()) == ({}, 1, before), "made otherwise: it keeps what it has"
     german = load_tokenizer().encode_batch([line.partition("\t")[2] for line in PAIRS])
     assert labels == 3 * sum(len(ids) + 1 for ids in german)  # all pairs fit into a batch; each ends with <eos>
     note(models, labels)
-    (sizes,) = add_batch_sizes(models / "train.tsv", ["translator"], models).values()
+    counted, otherwise = add_batch_sizes(models / "train.tsv", ["translator"], models)
+    (sizes,) = counted.values()
+    assert otherwise == {}
     written = json.loads(path.read_text())["training"]
     assert written["target_tokens"] == labels <= sizes.target
     assert written["batches"]["cross_pairs"] == sizes.cross_pairs > 0
@@ -62,5 +64,6 @@ def test_a_training_on_packed_rows_has_counted_them_itself(models: Path) -> None
     counted = {"source": 7, "target": 7, "source_pairs": 77, "target_pairs": 77, "cross_pairs": 77}
     training = {"preset": "base", "steps": 3, "target_tokens": 5, "packed": 11, "batches": counted}
     path.write_text(json.dumps({"training": training}))
-    assert add_batch_sizes(models / "train.tsv", ["translator"], models) == {"translator": BatchSizes(7, 7, 77, 77, 77)}
+    found, otherwise = add_batch_sizes(models / "train.tsv", ["translator"], models)
+    assert (found, otherwise) == ({"translator": BatchSizes(7, 7, 77, 77, 77)}, {})
     assert json.loads(path.read_text()) == {"training": training}

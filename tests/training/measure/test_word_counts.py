@@ -1,13 +1,15 @@
 """What counting words reaches: tags as one counts them by hand, and the weights of logistic regression."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from model.files.loaded_model import load_model
 from training.measure import word_counts
-from training.measure.word_counts import most_frequent_tags, of_ordered_pair, of_pair, regression
+from training.measure.word_counts import counted, most_frequent_tags, of_ordered_pair, of_pair, regression
 
 TRAIN = [(["good", "any"], 1), (["bad", "any"], 0), (["good", "film"], 1)]
 
@@ -15,7 +17,18 @@ TRAIN = [(["good", "any"], 1), (["bad", "any"], 0), (["good", "film"], 1)]
 def test_a_word_gets_its_most_frequent_tag_and_a_new_one_that_of_all_words() -> None:
     train = [("the run ends", "DET NOUN VERB"), ("we run runs", "PRON VERB NOUN"), ("run dog", "NOUN NOUN")]
     test = [("the run zebra", "DET NOUN NOUN"), ("run we", "VERB VERB")]
-    assert most_frequent_tags(train, test) == 3 / 5
+    both = ([(words.split(), tags.split()) for words, tags in one] for one in (train, test))
+    assert most_frequent_tags(*both) == 3 / 5
+
+
+def test_it_counts_the_examples_of_a_head_and_answers_the_words_that_the_head_reads(tmp_path: Path) -> None:
+    """Of two sentences to learn from a head takes the first; of one word a piece it reads 62 and not the rest."""
+    (tmp_path / "pos.train.tsv").write_text("words\ttags\nthe dog\tDET NOUN\ndog dog\tVERB VERB\n")
+    words, tags = " ".join(["the"] * 62 + ["dog"] * 8), " ".join(["DET"] * 62 + ["NOUN"] * 8)
+    (tmp_path / "pos.test.tsv").write_text(f"words\ttags\n{words}\t{tags}\ndog\tNOUN\n")
+    tokenizer = load_model("bert-mini").tokenizer
+    assert counted("pos", tmp_path, 1, tokenizer) == 1
+    assert counted("pos", tmp_path, 2, tokenizer) == round(62 / 63, 4)
 
 
 def test_of_a_pair_is_counted_what_both_have_and_what_one_has_alone() -> None:

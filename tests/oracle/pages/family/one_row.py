@@ -163,8 +163,9 @@ def scene_frame(asked: Asked, name: str) -> dict[str, Any]:
         f"{test['counted']:.0%}",
     )
     added = f"{prose.line('scores are added')} " if asked.task.n_orders == 2 else ""
+    known = f" {prose.line('pre-training read these sentences')}" if asked.task.file == "paraphrase" else ""
     picture = screen.cards(rows, arches, slots=15)
-    return screen.frame(name, added + says, [picture], [screen.bars(bars, name)])
+    return screen.frame(name, added + says + known, [picture], [screen.bars(bars, name)])
 
 
 def shown(page: Page) -> Shown:
