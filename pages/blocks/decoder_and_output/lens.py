@@ -7,6 +7,7 @@ import streamlit as st
 
 from experiments.blocks.logit_lens import Lens, logit_lens
 from model.trace import Trace
+from pages.blocks.decoder_and_output.word_grid import WordCell, word_grid
 from ui import engine
 from ui.components.matrix import Caption, Labels, matrix
 from ui.controls.control import Choice
@@ -15,7 +16,6 @@ from ui.text import in_markdown, number
 from ui.views.attention_kinds import READABLE
 from ui.views.charts.bars import bars
 from ui.views.charts.tables import table
-from ui.views.charts.word_grid import WordCell, word_grid
 
 WRITTEN, READ = "✓", "↩"  # marks an entry that is really written, or was just read
 
