@@ -40,8 +40,9 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": "Go", "kept": "8", "inside": INSIDE.options[1], "tiles": "1", "stop": "5", **TILES},
     {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0", **TILES},
     SQUEEZED,
-    {"sentence": "We met.", **TRAINED},
-    {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", **TRAINED},
+    {"sentence": "Go", **TRAINED},
+    {"sentence": "We met.", "sibling_map": "Masked decoder", **TRAINED},
+    {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", "sibling_map": "Encoder-decoder", **TRAINED},
     {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2", **TILES},
     {"sentence": LONG, "kept": "x", "inside": INSIDE.options[0], "tiles": "-1"},
 )
