@@ -52,6 +52,7 @@ class Prose:
         self.file = next(FOLDER.rglob(file), FOLDER / file)
         self.runs: dict[str, list[Line]] = {}
         self.sections: dict[str, str] = {}  # the section that begins with a run
+        self.asked: set[str] = set()  # the runs whose words some claim has needed
         if self.file.exists():
             self._read()
 
@@ -88,6 +89,7 @@ class Prose:
     def lines(self, run: str, values: Sequence[object]) -> list[Line]:
         where = f"{self.file.name}: [{run}]"
         assert run in self.runs, f"{where} is not there"
+        self.asked.add(run)
         holes = {int(n) for line in self.runs[run] for n in HOLE.findall(line.text)}
         assert holes == set(range(len(values))), f"{where} has the holes {sorted(holes)} for {len(values)} values"
         return self.runs[run]

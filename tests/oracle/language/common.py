@@ -182,7 +182,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class Stops(Choice):
-    """The same along a slider."""
+    """The same along a slider; of its options both ends must be tried."""
+
+    def of(self, page: Page) -> str:
+        chosen = super().of(page)
+        page.asked[self.name] = (self.options[0], self.options[-1]), chosen
+        return chosen
 
     def drawn(self, page: Page) -> Statement:
         return control("select_slider", self.label, options=list(self.options), value=self.of(page))

@@ -45,6 +45,9 @@ class Page:
         self.state = {name: value for name, value in state.items() if name != "sentence"}
         self.sentence = state.get("sentence", DEFAULT_SENTENCE)
         self.text = read_text(self.sentence)
+        self.asked: dict[
+            str, tuple[Sequence[str], str]
+        ] = {}  # by control: what some state must set, what this one sets
 
     @functools.cached_property
     def oracle(self) -> Forward:
@@ -95,7 +98,10 @@ class Page:
 
     def choice(self, name: str, options: Sequence[str], default: str) -> str:
         """What a control is set to: the address decides, if it names one of the options."""
-        return self.state[name] if self.state.get(name) in options else default
+        chosen = self.state[name] if self.state.get(name) in options else default
+        few = options if len(options) <= 4 else (options[0], options[-1]) if len(options) <= 12 else ()
+        self.asked[name] = few, chosen
+        return chosen
 
     def switch(self, name: str, default: bool = False) -> bool:
         return {"true": True, "false": False}.get(self.state.get(name, ""), default)

@@ -29,6 +29,7 @@ STATES = (
     {"view": ALL, "cross_trial": MEMORY, "sentence": "The animal didn't cross the street."},
     {"view": LAYER, "cross_trial": MEMORY, "memory": "the embeddings", "by_word": "true", "layer": "1", "head": "2"},
     {"view": ALL, "by_word": "true", "cross_trial": HIDE, "hide": "1", "sentence": "Zoë mag süße Äpfel, oder?"},
+    {"sentence": "Go", "cross_trial": MEMORY, "memory": "encoder layer 1"},
     {"by_word": "true", "german": "Ich aß einen Apfel.", "head": "3"},
     {"german": "Das Haus ist rot.", "view": LAYER, "cell": "2.3"},
     # The longest word comes after others of several pieces.

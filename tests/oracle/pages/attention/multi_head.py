@@ -36,6 +36,8 @@ STATES = (
     {"heads_stage": SIDE_BY_SIDE, "window": "33–48", "heads_trial": COST, "n_heads": "16", "sentence": LONG},
     {"sentence": "Zoë mag süße Äpfel, oder?", "off": "nonsense", "heads_stage": MIXED},
     {"heads_trial": RANKING, "without": "cross.7.0"},
+    {"heads_stage": SIDE_BY_SIDE, "window": "17–32", "heads_trial": COST, "n_heads": "32", "sentence": "Go"},
+    {"heads_stage": SIDE_BY_SIDE, "window": "49–64", "heads_trial": COST, "n_heads": "4", "sentence": "Go"},
     {"off": "cross.2.2", "sentence": "<b>$x_1$</b> ‘curly’ *stars* | 3 : 4"},
 )
 

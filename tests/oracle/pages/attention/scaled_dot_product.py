@@ -19,7 +19,7 @@ WHERE = Choice("Where", "scale_model", ("The trained model", "The same shape, ra
 TRAINED, BEFORE = WHERE.options
 STATES = (
     {},
-    {"stage": "1 QKᵀ", "attention": "Masked decoder", "layer": "1", "head": "3", "scale_off": "true"},
+    {"stage": "1 QKᵀ", "attention": "Masked decoder", "layer": "1", "head": "3", "cost_length": "10"},
     {"sentence": ANIMAL, "stage": "2 divided by √d_k", "attention": "Encoder-decoder", "layer": "2", "cell": "3.4"},
     {"sentence": ANIMAL, "stage": "4 times V", "head": "4", "cell": "5.60", "scale_off": "true", "cost_length": "1000"},
     {"sentence": "Go", "attention": "Masked decoder", "cell": "1.2", "scale_model": BEFORE, "cost_length": "10000"},

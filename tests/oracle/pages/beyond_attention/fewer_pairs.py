@@ -57,9 +57,10 @@ STATES = (
     {"sentence": LONG * 7, "pattern": "window and first", "keeps": "0", "cell": "20.1"},
     {"reader": "Translator", "pattern": "strided", "keeps": "4", "hidden": "fff000004", **HAND},
     {"reader": "Translator", "keeps": "64", "hidden": "f" * 37, **HAND},
+    {"sentence": "Entschuldigung " * 60},
     {"sentence": LONG, **TRAINED},
     {"sentence": "🙂", "reader": "Translator", **TRAINED},
-    {"sentence": LONG, "rank": "8", "layer": "2", "head": "3", **RANK},
+    {"sentence": LONG, "rank": "1", "layer": "2", "head": "3", **RANK},
     {"reader": "Translator", "attention": "Encoder-decoder", "rank": "64", "layer": "4", "keeps": "1", **RANK},
 )
 

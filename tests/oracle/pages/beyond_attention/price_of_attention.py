@@ -26,7 +26,7 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": LONG, "inside": INSIDE.options[1], "cell": "3.2", "stop": "1", "pieces": "100000"},
     {"sentence": "Go", "cell": "1.1", "pieces": "0", "stop": "9"},
     {"inside": INSIDE.options[2], "cell": "2.5", "pieces": "1000000000", "stop": "2"},
-    {"sentence": LONG, "inside": INSIDE.options[2], "pieces": "512", "stop": "3"},
+    {"sentence": LONG, "inside": INSIDE.options[2], "pieces": "16", "stop": "3"},
 )
 
 

@@ -41,8 +41,9 @@ STATES: tuple[dict[str, str], ...] = (
     {"sentence": "🙂", "kept": "0", "tiles": "9", "stop": "99", "cell": "0.0", **TILES},
     {"sentence": "I ate an apple and a banana in the garden of my old house."} | SQUEEZED,
     {"sentence": f"{LONG}{LONG}"} | SQUEEZED,
-    {"sentence": "We met.", **TRAINED},
-    {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", **TRAINED},
+    {"sentence": "Go", **TRAINED},
+    {"sentence": "We met.", "sibling_map": "Masked decoder", **TRAINED},
+    {"sentence": LONG * 3, "attention_sibling_1": "attention-latent", "sibling_map": "Encoder-decoder", **TRAINED},
     {"sentence": LONG, "kept": "513", "inside": INSIDE.options[1], "cell": "2.5", "tiles": "5", "stop": "2", **TILES},
     {"sentence": LONG, "kept": "x", "inside": INSIDE.options[0], "tiles": "-1"},
 )

@@ -30,12 +30,13 @@ prose = Prose("pictures_from_text")
 
 STATES = addresses(
     "",
-    "word=three&attempt=5&stop=9&patch=2&map=1.3&cell=0.1&try=Ask about your drawing&digit=6&task=2",
+    "word=three&attempt=5&stop=9&patch=2&map=1.3&cell=0.1&try=Ask about your drawing&digit=6&task=1",
     "word=eight&attempt=99&stop=8&patch=49&cell=3.40&try=Colder and warmer",
     "word=x&stop=1&patch=22&map=0.2&try=Colder and warmer&temperature=2.5",
     "word=two&attempt=12&stop=3&place=49&code=1&patch=21",
-    "place=1&code=64&try=Force a patch",
-    "try=How often it is right&patch=8",
+    "word=zero&attempt=1&place=1&code=64&try=Force a patch",
+    "word=nine&try=How often it is right&patch=8",
+    "try=Ask about your drawing&task=2",
     "try=Ask about your drawing&digit=11&task=7",
 )
 WORD = Choice("Draw a", "word", WORDS, "seven")

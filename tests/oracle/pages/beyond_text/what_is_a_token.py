@@ -29,7 +29,7 @@ STATES = addresses(
     "sentence=Größe 🙂 <b>!&stop=2&digit=9&see=your drawing&cell=1.5&try=Cut finer",
     "sentence=A dog sees a cat and a bird and a fish, and so on.&stop=4&try=Draw another&cell=2.3",
     "stop=5&digit=99&try=Cut finer&side=28&cut=1",
-    "stop=9&try=Cut finer&side=300&cut=2&see=none",
+    "stop=9&try=Cut finer&side=300&cut=28&see=none",
 )
 SEE = Choice("Columns of", "see", ("your sentence", "your drawing"))
 TRY = Choice("Try", "try", ("Who reads what", "Cut finer", "Draw another"))

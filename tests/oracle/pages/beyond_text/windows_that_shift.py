@@ -31,9 +31,13 @@ prose = Prose("windows_that_shift")
 STATES = addresses(
     "",
     "digit=7&patch=195&stop=2&map=1.3&cell=3.48",
-    "digit=10&patch=3&stop=4&see=pixels&cell=5.7&try=Bias&block=3&of_block=2",
+    "digit=10&patch=3&stop=4&see=pixels&cell=5.7&try=Bias&block=2&of_block=1",
     "digit=99&patch=196&stop=9&map=4.0&try=What it costs&side=14&window=14&after=4",
     "digit=2&patch=x&stop=1&map=3.2&try=What it costs&side=112&cell=48.0",
+    "block=1&try=Bias&of_block=3",
+    "patch=195&map=2.1&after=4",
+    "try=Bias&block=3&of_block=4",
+    "try=Bias&block=4&of_block=2",
     "patch=100&after=1&windows=stay&stop=3&cell=0.0",
     "digit=5&patch=0&after=4&windows=shift&try=Which reads better",
 )

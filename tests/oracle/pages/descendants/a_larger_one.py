@@ -43,6 +43,7 @@ STATES = (
     {"sentence": "The boy sees the girl.", "size": next(iter(STOPS)), "stop": "1"},
     {"larger_trial": TRIAL.options[1], "shots": "2", "size": [*STOPS][1], "cell": "2.1"},
     {"sentence": LONG, "larger_trial": TRIAL.options[1], "shots": "4", "stop": "2"},
+    {"sentence": "Entschuldigung " * 60},
     {"sentence": "Go", "size": [*STOPS][2], "larger_trial": TRIAL.options[1]},
 )
 EXAMPLES = (

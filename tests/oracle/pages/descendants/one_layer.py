@@ -31,9 +31,16 @@ LONG = "The man who told me that he had lost his umbrella there forgot it again,
 STATES = (
     {"sentence": "The boy sees the girl.", "stop": "2"},
     {"hide": "2", "albert_show": "round 1", "albert_trial": TRIAL.options[1], "stop": "3"},
-    {"sentence": LONG, "albert_show": "round 4", "cell": "3.2"},
+    {"sentence": LONG, "albert_show": "round 4", "cell": "3.2"}
+    | {"albert_v": "30000", "albert_e": "512", "albert_h": "256", "albert_l": "2"},
     {"sentence": "Go", "albert_show": "round 3", "albert_trial": TRIAL.options[2]},
-    {"sentence": "Frobnicating quokkas!", "albert_show": "round 2", "albert_narrow": "true", "albert_h": "4096"},
+    {
+        "sentence": "Frobnicating quokkas!",
+        "albert_show": "round 2",
+        "albert_narrow": "true",
+        "albert_h": "4096",
+        "albert_e": "256",
+    },
     {"sentence": LONG, "hide": "12", "albert_trial": TRIAL.options[1], "present": "true", "step": "4"},
     {"albert_shared": "true", "albert_narrow": "true", "albert_v": "8000", "albert_e": "64", "albert_l": "24"},
 )

@@ -29,6 +29,7 @@ STATES = addresses(
     f"sentence={CATS}&right_model=gpt2&left_kind=Encoder-decoder&left_map=2.0&right_cell=3.2",
     f"sentence={CATS}&left_model=bert&left_cell=2.5&right_model={OURS}&hide_special=true",
     f"sentence={CATS}&right_model={OURS}&right_kind=Masked decoder&right_map=3.1",
+    f"sentence=Go&right_model={OURS}&right_kind=Encoder-decoder",
     "sentence=I ate an apple.&left_model=gpt2&right_model=gpt2",
     f"sentence=Go&left_model={UNTRAINED}&right_model={OURS}&left_map=2.2",
     "sentence=Go&right_model=plain-1&right_map=2.4",

@@ -26,7 +26,7 @@ SHARES = ("5%", "10%", "15%", "25%", "40%", "60%")
 STATES = (
     {"sentence": "I ate an apple.", "blank_inside": "Logit"},
     {"sentence": "Once upon a time there was a little girl.", "blanks": "3.8", "which": "2"},
-    {"sentence": "The dog ran.", "blanks": "0"},
+    {"sentence": "The dog ran.", "blanks": "0", "share": "5%"},
     {"sentence": "Go"},
     {"sentence": "The cat drinks milk", "blanks": "4", "share": "60%", "blank_seed": "5"},
     {"sentence": "The xylophone is kaputt", "blanks": "2.1", "blank_trial": TRIAL.options[1], "cell": "2.3"},

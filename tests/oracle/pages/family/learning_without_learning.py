@@ -41,7 +41,8 @@ LISTED = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40)
 STATES = (
     {},
     {"icl_examples": "2", "icl_noise": "1", "icl_draw": "2", "icl_x": "1", "icl_beta": "3", "icl_layer": "2", "icl_head": "3"},
-    {"icl_examples": "40", "icl_x": "0.5", "icl_layer": "4", "cell": "1.2", "sentence": "Go"},
+    {"icl_noise": "0.1", "icl_x": "3", "icl_beta": "0.5"},
+    {"icl_examples": "40", "icl_x": "0.5", "icl_layer": "4", "cell": "1.2", "sentence": "Go", "icl_noise": "2", "icl_beta": "2"},
 )  # fmt: skip
 
 

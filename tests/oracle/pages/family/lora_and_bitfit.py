@@ -32,7 +32,14 @@ STATES = (
     {},
     {"style": "formal: Sie", "sentence": "Where do you live?", "stop": "2", "rank": "16", "trial": TRIALS[1]}
     | {"of": "Encoder", "at": "3", "matrix": "W^V", "inside": "Ax"},
-    {"rank": "1", "trial": "BitFit", "sentence": "Do you need your money, Mr Smith, or do you not need it at all?"},
+    {
+        "rank": "1",
+        "at": "2",
+        "trial": "BitFit",
+        "sentence": "Do you need your money, Mr Smith, or do you not need it at all?",
+    },
+    {"rank": "0"},
+    {"rank": "20"},
     {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
     {"rank": "four <b>", "at": "4", "matrix": "W^K", "trial": TRIALS[3], "sentence": "Thank you very much, sir."},
 )

@@ -57,8 +57,8 @@ STATES = (
     {"snapshot": "200", "learned_trial": TRIALS[3], "sentence": "The boy who lives here sees the girl every day."},
     {"snapshot": "7", "learned_trial": TRIALS[5], "look": "nothing", "snapshot_head": "3.1"},
     {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": LONG},
-    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Hello"},
-    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Please turn on the light."},
+    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Hello", "snapshot": "0", "snapshot_head": "2.4"},
+    {"learned_trial": TRIALS[0], "formed_on": YOURS, "sentence": "Please turn on the light.", "snapshot_head": "1.1"},
 )
 MOST = 64
 SCENE = 7  # pieces of each text

@@ -37,11 +37,18 @@ PAIRS = (
 STATES = (
     {},
     {"task": "copy", "depth": "3", "n_heads": "8", "positions": "none", "rate": "10", "inside": "Probabilities"},
-    {"task": "sort", "maps": "Encoder", "letters": "Wörter 12345 and more"},
-    {"trial": "Teach the translator"},
+    {
+        "task": "sort",
+        "maps": "Encoder",
+        "letters": "Wörter 12345 and more",
+        "depth": "2",
+        "n_heads": "4",
+        "positions": "alibi",
+    },
+    {"trial": "Teach the translator", "n_heads": "1", "rate": "0.0003"},
     {"trial": "Teach the translator", "english_2": PAIRS[0][0], "german_2": PAIRS[0][1], "sentence": "🍎 42"},
     {"trial": "Teach the translator", "english_4": "very " * 100 + "good.", "present": "true", "step": "4"},
-    {"trial": "Teach the translator", "german_3": " "},
+    {"trial": "Teach the translator", "german_3": " ", "positions": "rotary"},
     {"task": "none", "depth": "4", "n_heads": "0", "rate": "1e9", "maps": "Masked decoder", "letters": "123"},
 )
 

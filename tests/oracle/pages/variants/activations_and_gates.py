@@ -24,13 +24,13 @@ KINDS = {
 WHERE, INSIDE = ("all networks", "this network"), ("hidden", "gate", "value")
 STATES = (
     {},
-    {"activation": "GELU", "stop": "1"},
+    {"activation": "GELU", "stop": "1", "sibling_map": "Masked decoder"},
     {"activation": "SwiGLU", "stack": "Decoder", "layer": "1", "gate_step": "gate", "cell": "2.3"},
     {"activation": "Swish", "sentence": "Frobnicating quokkas!", "layer": "2", "exchange_in": WHERE[1], "cell": "3.2"},
     {"activation": "GELU (tanh)", "sentence": "Go", "stack": "Decoder"},
     {"activation": "ReLU", "sentence": LONG, "exchange_in": WHERE[1]},
     {"activation": "GEGLU", "gate_step": "value", "sentence": "Go"},
-    {"activation": "GEGLU"},
+    {"activation": "GEGLU", "sibling_map": "Encoder-decoder"},
 )
 SMALL, LOST, SAME = 0.01, 5, 0.02
 

@@ -26,9 +26,9 @@ STATES = (
     {},
     {"scheme": "ALiBi", "head": "2", "layer": "1", "stop": "1", "query_at": "30", "key_at": "12", "cell": "4.1"},
     {"scheme": "Relative", "scheme_step": STEPS[1], "sentence": "Frobnicating quokkas!", "query_of": "3", "rotary_pair": "9"},
-    {"scheme": "Rotary", "scheme_step": STEPS[1], "sentence": "Go", "key_of": "1"},
+    {"scheme": "Rotary", "scheme_step": STEPS[1], "sentence": "Go", "key_of": "1", "sibling_map": "Encoder-decoder"},
     {"scheme": "ALiBi", "scheme_step": STEPS[2], "sentence": LONG, "cell": "40.2", "query_at": "60", "key_at": "1"},
-    {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22"},
+    {"scheme": "Relative", "sentence": LONG, "layer": "2", "cell": "1.22", "sibling_map": "Masked decoder"},
 )  # fmt: skip
 FURTHEST = 60
 STARTS = range(1, 44, 6)

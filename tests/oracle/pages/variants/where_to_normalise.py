@@ -35,8 +35,10 @@ STATES = (
     {"norm_place": "DeepNorm", "norm_kind_of": "RMSNorm", "norm_shows_deep": "the sum", "layer": "1", "places_depth": "2", "cell": "2.3"},
     {"norm_place": "Pre-norm", "norm_kind_of": "LayerNorm", "norm_around": AROUND[1], "sentence": "Frobnicating quokkas!"},
     {"norm_place": "Sandwich", "norm_kind_of": "RMSNorm", "places_rate": RATES[0], "places_draw": "3", "sentence": "Go", "cell": "1.9"},
-    {"norm_place": "Sandwich", "norm_shows_sandwich": "after the first norm", "norm_kind_of": "LayerNorm", "layer": "2"},
+    {"norm_place": "Sandwich", "norm_shows_sandwich": "after the first norm", "norm_kind_of": "LayerNorm", "layer": "2", "sibling_map": "Masked decoder"},
     {"norm_place": "Post-norm", "norm_kind_of": "RMSNorm", "places_rate": RATES[2], "places_depth": "11", "sentence": LONG, "cell": "40.16"},
+    {"norm_place": "Post-norm", "norm_shows_post": "the sum", "sentence": "Go"},
+    {"norm_place": "DeepNorm", "norm_shows_deep": "after the norm", "sibling_map": "Encoder-decoder", "sentence": "Go"},
 )  # fmt: skip
 DEEPEST, LOST, SCENE = 24, 5, 8
 # In the scene: 0 after the sum, 1 behind the sub-layer, 2 before it.
