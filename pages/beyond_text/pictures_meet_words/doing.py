@@ -196,6 +196,6 @@ def how_often() -> None:
     st.caption(
         "Each picture was looked for among those of its own row of the table. Texts of other pictures may join two of "
         f"the three keywords. The other {rest:,} of {len(emoji()):,} were kept for choosing how to train. It "
-        "learned names and keywords, not sentences: how it does with sentences was not measured. One training, with one "
-        "seed: how much another would differ was not measured."
+        "learned names and keywords, not sentences: how it does with sentences was not measured. One training, with "
+        "one seed: how much another would differ was not measured."
     )
