@@ -285,8 +285,8 @@ def measured(trace: Trace) -> None:
         f"**{number(test['text_pieces']['mean'], 1)}**: **{number(ratio, 2)}** of what BART must write."
     )
     st.caption(
-        f"{SHARE:.0%} of the pieces are cut out. ± the standard error. Always the likeliest piece is written. One "
-        "training; how much another would differ was not measured."
+        f"{SHARE:.0%} of the pieces are cut out. ± the standard error, over texts. Always the likeliest piece is "
+        "written. One training; how much another would differ was not measured."
     )
     with st.expander("What the paper found"):
         st.markdown(

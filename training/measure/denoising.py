@@ -3,7 +3,8 @@
 The first FOLDER is that of `training.denoising`. Printed is JSON. Of BART, for each kind of noise at 30%: BLEU of the
 noisy text and of the text restored from it. Of T5: outputs that have the sentinels asked for, in order, and nothing
 else; spans that are right; pieces of its targets beside those of the texts, which BART writes; words whose kind is
-right; questions answered right. All is written greedily, from texts apart from training, and has its standard error.
+right; questions answered right. All is written greedily, from texts apart from training, and has its standard error:
+that of spans and words is over texts, since what stands in one text is right or wrong together.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from training.loop.noise import KINDS, Noisy, pieces_of, word_beginnings
 from training.loop.restoring import FILL, PAIR, Row, answer_pairs, plain_rows, tag_pairs
 from training.loop.spans import hide_spans, read_spans
 from training.loop.tasks import spread
+from training.measure.distillation import mean_of
 from training.measure.family import Texts
 
 SHARE, SEED = 0.3, 0
@@ -50,7 +52,7 @@ def measure(folder: Path, texts: Texts | None, tasks: Path | None = None) -> dic
     return {
         **data,
         **filled(network, tokenizer, rows),
-        "tags": share(words_right(outputs(network, tokenizer, tag_pairs(tasks, PART)))),
+        "tags": share_of_texts(words_right(outputs(network, tokenizer, tag_pairs(tasks, PART)))),
         "answers": share([one == right for one, right in outputs(network, tokenizer, answer_pairs(tasks, PART))]),
     }
 
@@ -94,15 +96,15 @@ def filled(network: Network, tokenizer: Tokenizer, rows: Sequence[Row]) -> dict[
     texts = [np.concatenate(row.text).tolist() for row in rows]
     asked = [hide_spans(ids, first, row.seed) for ids, row in zip(texts, rows, strict=True)]
     written = write_together(network, [[*prefix, *source.ids, EOS_ID] for source, _ in asked])
-    is_formed, is_right = [], []
+    is_formed, is_right = [], list[list[bool]]()
     for (_, target), ids in zip(asked, written, strict=True):
         right = spans_of(target, first)
         found = read_spans(ids[:-1], first, len(right)) if ids[-1] == EOS_ID else None
         is_formed.append(found is not None)
-        is_right += [found is not None and found[n] == one for n, one in enumerate(right)]
+        is_right.append([found is not None and found[n] == one for n, one in enumerate(right)])
     return {
         "well_formed": share(is_formed),
-        "spans": share(is_right),
+        "spans": share_of_texts(is_right),
         "target_pieces": mean([len(target.ids) for _, target in asked]),
         "text_pieces": mean([len(ids) for ids in texts]),
     }
@@ -126,15 +128,22 @@ def outputs(network: Network, tokenizer: Tokenizer, pairs: Iterator[tuple[str, s
     return [(tokenizer.decode(ids), right) for ids, (_, right) in zip(written, some, strict=True)]
 
 
-def words_right(outputs: Sequence[tuple[str, str]]) -> list[bool]:
-    """Of each word of the right outputs, whether it stands in its place in what was written, its kind behind it."""
+def words_right(outputs: Sequence[tuple[str, str]]) -> list[list[bool]]:
+    """Of each word of each right output, whether it stands in its place in what was written, its kind behind it."""
     pairs = ((written.split(), right.split()) for written, right in outputs)
-    return [written[n : n + 2] == right[n : n + 2] for written, right in pairs for n in range(0, len(right), 2)]
+    return [[written[n : n + 2] == right[n : n + 2] for n in range(0, len(right), 2)] for written, right in pairs]
 
 
 def share(is_right: Sequence[bool]) -> dict[str, float]:
     found = Accuracy(sum(is_right) / len(is_right), len(is_right))
     return {"right": round(found.right, 4), "n": found.n, "standard_error": round(found.standard_error, 4)}
+
+
+def share_of_texts(is_right: Sequence[Sequence[bool]]) -> dict[str, float]:
+    """The share of all that are right, and its standard error over texts. is_right: of each text, one by one"""
+    texts = np.repeat(np.arange(len(is_right)), [len(one) for one in is_right])
+    found = mean_of(np.concatenate([np.array(one, float) for one in is_right]), texts)
+    return {"right": found["mean"], "n": len(texts), "standard_error": found["standard_error"]}
 
 
 def mean(numbers: Sequence[int]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from training.loop.objectives import save_network
 from training.loop.restoring import FILL, Row
 from training.loop.spans import hide_spans
 from training.measure import denoising
-from training.measure.denoising import bleu, filled, mean, outputs, restored, share, words_right
+from training.measure.denoising import bleu, filled, mean, outputs, restored, share, share_of_texts, words_right
 
 Writer = Callable[[Any, list[list[int]]], list[list[int]]]
 
@@ -114,12 +114,14 @@ def test_words_are_counted_in_their_place_and_long_pairs_left_out(
     writes(monkeypatch, lambda _, sources: [tokenizer.encode(one) for one in said])
     found = outputs(None, tokenizer, iter(pairs))  # type: ignore[arg-type]
     assert found == [(said[0], pairs[0][1]), (said[1], pairs[2][1])]
-    assert words_right(found) == [True, False, False, True]
-    assert words_right([("dog noun", "cat noun")]) == [False]
+    assert words_right(found) == [[True, False, False], [True]]
+    assert words_right([("dog noun", "cat noun")]) == [[False]]
 
 
 def test_shares_and_means_by_hand() -> None:
     assert share([True, False, True, True]) == {"right": 0.75, "n": 4, "standard_error": 0.2165}
+    # The deviations from 0.6 add up to 0.8 in one text and to −0.8 in the other: √(2 · 0.64) / 5.
+    assert share_of_texts([[True, True], [True, False, False]]) == {"right": 0.6, "n": 5, "standard_error": 0.2263}
     assert mean([1, 2, 3]) == {"mean": 2.0, "n": 3, "standard_error": 0.58}
 
 
