@@ -124,7 +124,8 @@ def own_prices(translators: Sequence[Trained], best: Scored) -> None:
     )
     st.caption(
         "The translator searches with 4 beams, its siblings take the likeliest piece. Part of what it learned from was "
-        f"written by {len(mine.teachers)} other models. Their training took {magnitude(sum(mine.teachers))} FLOPs more."
+        f"written by {len(mine.teachers)} other models. Their training took {magnitude(sum(mine.teachers))} FLOPs "
+        "more. A student that was trained by another seed and not chosen is not counted."
     )
 
 

@@ -88,7 +88,10 @@ def teachers_of(training: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def seconds_with_teachers(training: Mapping[str, Any]) -> float:
-    """training: what metrics.json says of a model's"""
+    """Without a student that was trained by another seed and not chosen.
+
+    Args: training: what metrics.json says of a model's
+    """
     return float(sum(one["seconds"] for one in (training, *teachers_of(training))))
 
 

@@ -73,7 +73,7 @@ MEASURES: Mapping[str, Callable[[Trace], float]] = {
 @dataclass(frozen=True)
 class Scored:
     """One translation: what the model shows of it, by measure; whether it is bad; what else there is to doubt, or '';
-    whether the word named stands in no translation by people, and the share of words that do not
+    whether the word named stands in no translation by people, and the share of its words that do not
     """
 
     shown: Mapping[str, float]

@@ -214,6 +214,7 @@ def test_the_shipped_card_says_what_the_shipped_figures_say(metrics: dict[str, A
     )
     took = f"{seconds / 60:.0f} minutes with its teachers, on {training['hardware']}, {training['how']}."
     assert f"\n{training['steps']:,} steps of this model; {took}\n" in card
+    assert f"\nThe student that was not chosen took {stages['student-1']['seconds']} seconds more.\n" in card
     teachers = ", ".join(str(stages[name]["validation_bleu"]) for name in names[1:])
     assert f"\n| the two teachers | {teachers} |\n" in card
     assert f" then moved on by {training['moved_on']['share']} of the way" in card
