@@ -218,11 +218,11 @@ def test_what_was_put_in_is_told_from_all_others_and_a_lucky_guess_is_no_replace
 
     figures = detection(SuspectsEight(), SaysEight(), documents, 24, 20)
     eights = 400  # that stood there; of the 7 about 60 were replaced by one
-    others = 40 * 22 - figures["replaced"]
+    others = 40 * 20 - figures["replaced"]  # [CLS] and [SEP] are no pieces that could be swapped
     assert figures["guessed_right"] == pytest.approx(0.5, abs=0.12)
     assert figures["area"] == pytest.approx(1 - eights / others / 2, abs=1e-4), "an 8 that stood there ties with it"
-    assert figures["told"] == pytest.approx((880 - eights) / 880, abs=1e-4)
-    assert figures["always_original"] == pytest.approx(others / 880, abs=1e-4)
+    assert figures["told"] == pytest.approx((800 - eights) / 800, abs=1e-4)
+    assert figures["always_original"] == pytest.approx(others / 800, abs=1e-4)
     assert detection(SuspectsEight(), SaysEight(), documents, 24, 20, temperature=1e4)["guessed_right"] < 0.2
 
 

@@ -29,6 +29,7 @@ from training.loop.in_context import Regression, least_squares, nearest_neighbou
 from training.loop.replacing import GENERATOR, TEMPERATURE, drawn
 from training.loop.text_rows import (
     IS_NEXT,
+    N_SPECIALS,
     NO_PAIR,
     Masking,
     Pairing,
@@ -184,9 +185,9 @@ def detection(
     vocab_size: int,
     temperature: float = TEMPERATURE,
 ) -> dict[str, float]:
-    """How well a discriminator tells the tokens that its generator has put in from all others, of texts of which 15%
-    were masked and filled in at a temperature: the area under the ROC curve and its error, and the share that it tells
-    right. Beside it how often the generator's draw was the right token, which counts as not replaced.
+    """How well a discriminator tells the tokens that its generator has put in from all others, marks left out, in texts
+    of which 15% were masked and filled in at a temperature: the area under the ROC curve and its error, and the share
+    that it tells right. Beside it how often the generator's draw was the right token, which counts as not replaced.
     """
     of_replaced: list[NDArray[np.float64]] = []
     of_others: list[NDArray[np.float64]] = []
@@ -199,7 +200,8 @@ def detection(
             filled = ids.masked_scatter(blanks, drawn(said_of_masked(generator, batch) / temperature))
             scores, replaced = discriminator(filled, batch["segment_ids"])[..., 0].double(), blanks & (filled != labels)
             of_replaced.append(scores[replaced].numpy())
-            of_others.append(scores[(ids != PAD_ID) & ~replaced].numpy())
+            is_piece = filled >= N_SPECIALS  # a mark is never swapped
+            of_others.append(scores[is_piece & ~replaced].numpy())
             lucky, asked = lucky + int((blanks & ~replaced).sum()), asked + int(blanks.sum())
     high, low = np.concatenate(of_replaced), np.concatenate(of_others)
     area, error = area_under_curve(high, low)
