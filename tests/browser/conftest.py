@@ -38,7 +38,7 @@ FLAGS = [
     # Nothing leaves this machine: no other name or address is found.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
-PATIENCE_MS = 60_000  # a busy machine is no defect
+PATIENCE_MS = 120_000  # a busy machine is no defect
 START_SECONDS = 180
 KEPT = "local_storage,indexeddb,cache_storage,service_workers"  # what a browser keeps for a place, beside cookies
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
