@@ -84,7 +84,9 @@ def invitation(at: Desk) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.html(f'<p class="tw-code" aria-label="Code of the class">{in_html(at.teacher.code)}</p>')
-        st.markdown(f"Open {bold(where.partition('?')[0])} and type the code, or photograph the picture.")
+        # Not as Markdown: what keeps that from acting would be copied with the address.
+        to_type = in_html(where.partition("?")[0])
+        st.html(f"<p>Open <b>{to_type}</b> and type the code, or photograph the picture.</p>")
         if urlsplit(where).hostname in ALONE:
             st.info(
                 "This address means this machine alone. For others to join, open this page under the name or the "
