@@ -55,9 +55,7 @@ def _read(opened: OpenModel, sentence: str, hidden: int | None) -> Reading:
     )
     ids = encoded["input_ids"]
     n_cut = max(0, len(all_ids) - ids.size(1))
-    if (
-        opened.kind == "decoder"
-    ):  # it goes on with the sentence, so without the marks that its tokenizer ends a text with
+    if opened.kind == "decoder":  # it goes on with the sentence: without the marks with which its tokenizer ends a text
         n_ends = sum(1 for _ in itertools.takewhile(bool, reversed(encoded["special_tokens_mask"][0].tolist())))
         ids = ids[:, : ids.size(1) - n_ends]
     if not ids.size(1):

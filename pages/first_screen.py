@@ -26,7 +26,9 @@ def has_drawn() -> bool:
 
 def head_start(page: str) -> None:
     """Lets a browser that has just come draw what it was given. If it had the rest of the page to fetch code for and to
-    draw, it would do so first: a slow one would show the picture after everything else. page: '' for home
+    draw, it would do so first: a slow one would show the picture after everything else.
+
+    Args: page: the last part of its path, '' for home
     """
     if not has_drawn():
         if _WAITED not in st.session_state:

@@ -48,10 +48,10 @@ def scene_frame(style: str, tips: Tipping, at: int) -> Frame:
         for token, p, was in zip(tips.both, tips.chances[at], tips.chances[0], strict=True)
     ]
     tipped = Bars(bars, f"Piece {tips.place + 1} of its German", note="dashed: W₀ alone")
-    as_before = " (as before)" * (at > 0 and tips.texts[at] == tips.texts[0])
+    as_before = " (as before)." * (at > 0 and tips.texts[at] == tips.texts[0])
     return Frame(
         share,
-        f"With {share} · (α/r)BA it writes **{tips.texts[at] or '(nothing)'}**{as_before}. Trained: **{learned:,}** "
+        f"With {share} · (α/r)BA it writes **{tips.texts[at] or '(nothing)'}**{as_before} Trained: **{learned:,}** "
         f"numbers, {number(100 * learned / loaded.n_parameters, 1)}% of the translator’s. W₀ stays as it was.",
         [[*matrices(style, SHARES[at]), tipped], [written(tips, at)]],
     )

@@ -2,7 +2,6 @@
 
 import time
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -33,16 +32,6 @@ def until(app: AppTest, says: str) -> AppTest:
         app.run()
     assert_sound(app)
     return app
-
-
-def test_of_a_training_that_left_nothing_it_is_not_said_that_it_learns(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(SLUG, task="copy", letters="Cab 1")
-    refused = queue.Job(Mock(), state="failed", error=queue.TooMuchWorkError("One too many."))
-    monkeypatch.setattr(live_training, "submit", Mock(return_value=refused))
-    button(app, "Start").click().run()
-    assert_sound(app)
-    assert "One too many." in notices(app)
-    assert markdown(app).count("First press *Start*.") == 2
 
 
 def test_a_training_moves_stops_is_worked_out_and_tried() -> None:

@@ -129,7 +129,7 @@ def scene_frame(text: str, style: str, written: list[tuple[int, ...]], at: int) 
 
     rows = (("W₀ alone", first), (f"with {share:g} · (α/r)BA", now))
     learned, answer = sum(w.size for w in adapter(style).values()), text_of(now) or "(nothing)"
-    as_before = " (as before)" if at and text_of(now) == text_of(first) else ""
+    as_before = " (as before)." if at and text_of(now) == text_of(first) else ""
     return screen.frame(
         f"{share:g}",
         prose.line(
