@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.attention.head_roles import fingerprint
-from experiments.writing.lexicon import KNOWN, WORDS, Lexicon, lexicon_of
+from experiments.writing.lexicon import READ, WORDS, Lexicon, lexicon_of, words_of
 from experiments.writing.numbers import missing_numbers
 from figures.grouping import Group, words
 from model.files.checkpoint import SHIPPED, WEIGHTS, broken
@@ -40,21 +40,21 @@ class Counts:
     words: float
 
 
-Why = Literal["unsure", "invented", "number", "name", "german"]
+Why = Literal["unsure", "unread", "invented", "number", "name", "capitals", "german"]
 
 
 @dataclass(frozen=True)
 class Finding:
     """Why a translation is doubted.
 
-    why:     its pieces were improbable; `word` is no German; the number or the name `missing` is not in it; the
-             sentence is German, not English
+    why:     its pieces were improbable; `typed` was hardly read in training; `word` is no German; the number or the
+             name `typed` is not in it; the sentence is in capitals; it is German, not English
     word:    the one of the translation to look at, if there is one
     """
 
     why: Why
     word: Group | None = None
-    missing: str = ""
+    typed: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,20 @@ def found_in(trace: Trace, lexicon: Lexicon) -> Finding | None:
     letters = lettered(trace)
     if lexicon.is_german(trace.text):
         return Finding("german")
+    if trace.text.isupper() and len([word for word in words_of(trace.text) if len(word) > 1]) > 1:
+        return Finding("capitals")
     if numbers := missing_numbers(trace.text, trace.translation):
-        others = [word for word in written(trace) if re.search(r"\d", word.label) and word.label not in trace.text]
+        typed = set(re.findall(r"\d+", trace.text))
+        others = [word for word in written(trace) if set(re.findall(r"\d+", word.label)) - typed]
         return Finding("number", least_likely(trace, others, letters), numbers[0])
     if names := lexicon.missing_names(trace.text, trace.translation):
         strange = [word for word in letters if not lexicon.knows(word.label)]
         return Finding("name", least_likely(trace, strange, letters), names[0])
     invented = lexicon.invented(trace.text, [word.label for word in letters])
-    word = least_likely(trace, [word for word in letters if word.label in invented])
-    return Finding("invented", word) if word else None
+    if word := least_likely(trace, [word for word in letters if word.label in invented]):
+        return Finding("invented", word)
+    unread = lexicon.unread(trace.text, trace.translation)
+    return Finding("unread", least_likely(trace, letters), unread[0]) if unread else None
 
 
 def load_doubt(folder: Path = SHIPPED) -> Doubt:
@@ -127,7 +132,7 @@ def load_doubt(folder: Path = SHIPPED) -> Doubt:
     file = folder / FILE
     try:
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        for name, other in (("model", WEIGHTS), ("words", WORDS), ("known", KNOWN)):
+        for name, other in (("model", WEIGHTS), ("german", WORDS), ("english", READ)):
             if found[name]["sha256"] != fingerprint(folder / other):
                 raise ValueError(f"it was measured with another {other}: run python -m training.measure.doubt")
         counted = Counts(**found["validation"]), Counts(**found["test"])

@@ -1,12 +1,15 @@
 """Which words are German, and which English: by lists of those that a model learned from, and by compounds."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Set
 from pathlib import Path
 
 from model.text.tokenizer import normalise
 
-WORDS, KNOWN = "german_words.txt", "known_words.txt"  # in a model's folder
+KNOWN = "known_words.txt"  # in a model's folder: what the frequent words of its first pairs are
+WORDS, READ = "german_words.txt", "english_words.txt"  # there too: of all its pairs by people, when to doubt
+TWICE = 2  # sentences that an English word must stand in to be called read
 JOINTS = ("", "s", "n", "en", "es", "e", "er")  # what German puts between the words of a compound
 SHORTEST = 4  # letters of a compound's words: with three, too much that is no word falls into words
 LONGEST = 60  # letters of a compound
@@ -22,6 +25,13 @@ def listed_words(files: Iterable[Path]) -> set[str]:
     return {word for line in lines for word in words_of(normalise(line.rpartition("\t")[2]).lower())}
 
 
+def read_words(files: Iterable[Path]) -> set[str]:
+    """Lower-case words that stand in two or more of the English sentences in files of `English<TAB>German`."""
+    lines = (line for file in files for line in file.read_text(encoding="utf-8").splitlines())
+    found = Counter(word for line in lines for word in set(words_of(normalise(line.partition("\t")[0]).lower())))
+    return {word for word, n in found.items() if n >= TWICE}
+
+
 def is_known(word: str, listed: Set[str]) -> bool:
     """Whether an English word is listed, or what stands before its apostrophe."""
     return word.lower() in listed or word.lower().split("'")[0] in listed
@@ -33,7 +43,7 @@ def genitives(name: str) -> set[str]:
 
 
 class Lexicon:
-    """Which words are German, by a list and by compounds of its words; english: those that are English."""
+    """Which words are German, by a list and by compounds of its words; english: those that were read as English."""
 
     def __init__(self, listed: Set[str], english: Set[str] = frozenset()) -> None:
         self.listed, self.english = listed, english
@@ -52,6 +62,12 @@ class Lexicon:
         typed = words_of(sentence)
         german = [word for word in typed if word.lower() in self.listed and not is_known(word, self.english)]
         return 2 * len(german) > len(typed)
+
+    def unread(self, english: str, german: str) -> list[str]:
+        """Words of the English that were hardly read; not names that the German has too, nor single letters."""
+        written = {word.lower() for word in words_of(german)}
+        rare = [word for word in words_of(english) if len(word) > 1 and word.lower() not in self.english]
+        return [word for word in rare if word.islower() or not written & genitives(word)]
 
     def missing_names(self, english: str, german: str) -> list[str]:
         """Words with a capital amid a sentence that are no known English, and that the German has not."""
@@ -74,5 +90,5 @@ class Lexicon:
 
 def lexicon_of(folder: Path) -> Lexicon:
     """The words that the model in a folder learned from."""
-    listed, english = (frozenset((folder / file).read_text(encoding="utf-8").split()) for file in (WORDS, KNOWN))
+    listed, english = (frozenset((folder / file).read_text(encoding="utf-8").split()) for file in (WORDS, READ))
     return Lexicon(listed, english)

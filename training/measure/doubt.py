@@ -3,7 +3,8 @@
 
 The first two hold sentence pairs that the model never saw, the others those it learned from. A word is doubted that
 their German (german_words.txt) has not, and that is not made of words of it; a translation, if a number or a name of
-the sentence is missing; a sentence, if its words are German and not among those of known_words.txt. A translation is
+the sentence is missing; a sentence, if it has a word that fewer than two of theirs have (english_words.txt), if it is
+in capitals, and if its words are German and not among those of english_words.txt. A translation is
 bad if its chrF with all that people wrote is under 40. The bound on the mean probability of the pieces is chosen on
 VALIDATION, so that a tenth of the translations that are not bad are doubted. It is written to doubt.json in the model's
 folder, with what it does on both files, and the model's card tells it. Printed: the same for other things that the
@@ -34,7 +35,7 @@ from experiments.writing.doubt import (
     probability,
     unsure,
 )
-from experiments.writing.lexicon import KNOWN, WORDS, Lexicon, lexicon_of, listed_words
+from experiments.writing.lexicon import READ, WORDS, Lexicon, lexicon_of, listed_words, read_words
 from model.files.checkpoint import SHIPPED, WEIGHTS
 from model.files.loaded_model import LoadedModel, load_folder
 from model.trace import Trace, trace
@@ -141,7 +142,8 @@ def on_card(card: str, found: Mapping[str, Any]) -> str:
     said = (
         f"The app says so where the mean probability of the pieces is under {found['bound']}, or where a word is\n"
         "in no translation by people that it learned from, nor made of words in them, nor in the English; where a\n"
-        "number or a name of the sentence is missing; and where the sentence is German. On the "
+        "word of the sentence is in at most one of theirs, or it is in capitals or German; and where a number or a\n"
+        "name of it is missing. On the "
         f"{test.sentences:,} sentences it doubts\n{in_words(test)} (chrF under {BAD:.0f}).\nThe bound was chosen on "
         f"{n:,} others. No translation by people has the word that it underlines\nin {word:.0%} of these; of a word "
         f"drawn from each by chance, in {test.words:.0%}."
@@ -159,7 +161,8 @@ def main() -> None:
     torch.set_num_threads(1)  # sentence by sentence, more would only wait for one another
     folder: Path = arguments.model
     loaded = load_folder(folder)
-    (folder / WORDS).write_text("\n".join(sorted(listed_words(arguments.learned))) + "\n", encoding="utf-8")
+    for name, found_words in ((WORDS, listed_words(arguments.learned)), (READ, read_words(arguments.learned))):
+        (folder / name).write_text("\n".join(sorted(found_words)) + "\n", encoding="utf-8")
     lexicon = lexicon_of(folder)
     files: dict[str, Path] = {"validation": arguments.validation, "test": arguments.test}
     parts = {name: scored(loaded, file, lexicon) for name, file in files.items()}
@@ -178,8 +181,8 @@ def main() -> None:
             name: {"file": (file := getattr(arguments, name)).name, "sha256": fingerprint(file)} for name in parts
         },
         "model": {"file": WEIGHTS, "sha256": fingerprint(folder / WEIGHTS)},
-        "words": {"file": WORDS, "sha256": fingerprint(folder / WORDS)},
-        "known": {"file": KNOWN, "sha256": fingerprint(folder / KNOWN)},
+        "german": {"file": WORDS, "sha256": fingerprint(folder / WORDS)},
+        "english": {"file": READ, "sha256": fingerprint(folder / READ)},
         "shows": shown,
         "bound": bound,
         **{name: asdict(counts(rows, shown, bound)) for name, rows in parts.items()},

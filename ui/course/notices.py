@@ -76,7 +76,7 @@ def listing(names: Sequence[str]) -> str:
 
 def unlike_training(trace: Trace) -> str:
     """Why this sentence may be translated badly, in one sentence, or ''."""
-    typed = words_of(trace.text)
+    typed, written = words_of(trace.text), {word.lower() for word in words_of(trace.translation)}
     if is_in_bytes(trace):
         return "Most of this text is in signs the model never learned: it reads them byte by byte and writes nonsense."
     about = trace.model.about
@@ -84,12 +84,13 @@ def unlike_training(trace: Trace) -> str:
     if not listed:
         return ""
     known = n_known(typed, listed)
+    copied = [word for word in typed if word[0].isupper() and word.lower() in written]  # names: no need to know them
     if not typed:
         return (
             f"There are no words in this text; the model learned from everyday {about.source} sentences, so expect "
             "little."
         )
-    if known < len(typed) / 2:
+    if n_known(typed, listed.union(word.lower() for word in copied)) < len(typed) / 2:
         alone = len(typed) == 1
         occur = "This word hardly occurs" if alone else f"{len(typed) - known} of {len(typed)} words hardly occur"
         return (

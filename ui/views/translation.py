@@ -64,12 +64,15 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
     seen, language = doubt.validation, in_html(trace.model.about.language)
     source, target = in_html(trace.model.about.source), in_html(trace.model.about.target)
     word = f'<q lang="{language}">{in_html(finding.word.label)}</q>' if finding.word else ""
-    missing = f": <q>{in_html(finding.missing)}</q> is in your sentence, but not in the translation"
+    typed = f"<q>{in_html(finding.typed)}</q>"
+    missing = f": {typed} is in your sentence, but not in the translation"
     why = {
         "unsure": f": it was least sure of {word}" if word else "",
+        "unread": f": of the sentence pairs by people that it learned from, at most one has {typed}",
         "invented": f": {word} is in no translation by people that it learned from",
         "number": missing,
         "name": missing,
+        "capitals": f": your sentence is in capitals, and the {source} sentences that it learned from are not",
         "german": f": your sentence looks like {target}, and it learned to read {source}",
     }[finding.why]
     return (
@@ -77,11 +80,12 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
         f"marks had a probability of {number(certainty(trace), 3)} on average. This line appears where that is below "
         f"{number(doubt.bound, 3)}. It also appears where a word may be invented: no translation by people that the "
         f"model learned from has it, it is not made of their words, and it is not in the {source}. And it appears "
-        f"where a number or a name is missing, or where your sentence is {target}. To see how often it is right, "
-        f"{seen.sentences:,} sentences that people had translated too went through the model. The line appeared for "
-        f"{seen.doubted:,} of them. {seen.rightly:,} of these translations shared few groups of letters with what "
-        f"people wrote (a chrF under {BAD:.0f} of 100), {seen.doubted - seen.rightly:,} shared more. It did not appear "
-        f"for {seen.bad - seen.rightly:,} others that shared few. The word that it underlines was in no translation by "
+        "where at most one of their pairs has a word of yours, where a number or a name is missing, or where your "
+        f"sentence is in capitals or {target}. To see how often it is right, {seen.sentences:,} sentences that people "
+        f"had translated too went through the model. The line appeared for {seen.doubted:,} of them. "
+        f"{seen.rightly:,} of these translations shared few groups of letters with what people wrote (a chrF under "
+        f"{BAD:.0f} of 100), {seen.doubted - seen.rightly:,} shared more. It did not appear for "
+        f"{seen.bad - seen.rightly:,} others that shared few. The word that it underlines was in no translation by "
         f"people for {seen.word:,} of the {seen.doubted:,}; of all words of these translations {seen.words:.0%} were "
         "not.</p></details>"
     )

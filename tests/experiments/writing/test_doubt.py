@@ -67,6 +67,24 @@ def test_names_and_german_are_told_by_the_words_that_are_known() -> None:
     assert {text: lexicon.is_german(text) for text in told} == told
 
 
+def test_a_word_is_unread_unless_it_is_listed_a_letter_or_a_name_that_the_german_has() -> None:
+    lexicon = Lexicon(set(), {"the", "sees"})
+    assert lexicon.unread("The Lorry sees Tom and x1; LORRY, Zoë's.", "Die Lorry sieht Toms und Zoë") == ["and"]
+    assert lexicon.unread("the lorry sees Tom.", "Die Lorry sieht") == ["lorry", "Tom"]
+
+
+def test_what_makes_a_translation_doubted_is_named() -> None:
+    named = {}
+    for sentence in ("The lorry is red.", "I LIKE DOGS.", "IT", "I saw NASA on TV.", "Call me at 555-1234."):
+        found = load_doubt().of(trace(load_model(), sentence))
+        named[sentence] = found and (found.why, found.typed, found.word.label if found.word else "")
+    assert named["The lorry is red."] == ("unread", "lorry", "Lorry")
+    assert named["I LIKE DOGS."] == ("capitals", "", "")
+    for sentence in ("IT", "I saw NASA on TV."):
+        assert not named[sentence] or "capitals" not in named[sentence]
+    assert named["Call me at 555-1234."] == ("number", "555", "55")
+
+
 @pytest.mark.parametrize(
     ("sentence", "right"),
     [
@@ -83,6 +101,9 @@ def test_names_and_german_are_told_by_the_words_that_are_known() -> None:
                 "Green ideas sleep furiously chair of.",
                 "asdf qwer zxcv",
                 "the the the the",
+                "THE DOG IS BLACK.",
+                "The lorry stands beside the greengrocer's.",
+                "He has a broken collarbone.",
             )
         ),
         ("My friend Priya lives in Mumbai.", "Priya.* Mumbai"),

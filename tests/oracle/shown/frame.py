@@ -196,7 +196,9 @@ def unlike_training(page: Page, readers: tuple[str, ...] | None) -> str:
         return prose.words("signs never learned", who, expect)[whose]
     if not words:
         return prose.words("no words", who)[whose]
-    if 2 * len(known) < len(words):
+    in_german = set() if readers else set(re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", page.translation.lower()))
+    names = [w for w in words if w not in known and w[0].isupper() and w.lower() in in_german]
+    if 2 * (len(known) + len(names)) < len(words):
         whom = who[0].upper() + who[1:], expect
         if len(words) == 1:
             return prose.words("another language in one word", *whom)[whose]

@@ -29,7 +29,7 @@ def listed(file: str) -> frozenset[str]:
 
 
 def is_known(word: str) -> bool:
-    return not {word.lower(), word.lower().split("'")[0]}.isdisjoint(listed("known_words.txt"))
+    return not {word.lower(), word.lower().split("'")[0]}.isdisjoint(listed("english_words.txt"))
 
 
 @functools.cache
@@ -85,16 +85,24 @@ def doubted(text: str, oracle: Forward, own: bool) -> Statements:
     typed = re.findall(r"[^\W\d_]+", text)
     given = {word for found in typed for word in (found.lower(), f"{found.lower()}s")}
     unknown = [one for one in lettered if one.text.lower() not in given and not is_german(one.text.lower())]
+    strange = [word for word in typed if word[1:] and word.lower() not in listed("english_words.txt")]
+    in_german = set(re.findall(r"[^\W\d_]+", german.lower()))
+    strange = [word for word in strange if word.islower() or in_german.isdisjoint((word.lower(), f"{word.lower()}s"))]
     looks_german = [word for word in typed if word.lower() in listed("german_words.txt") and not is_known(word)]
+    absent = missing(text, german)
     if typed and len(looks_german) > len(typed) / 2:
         run, among = "lost in German", []
-    elif absent := missing(text, german):
-        of_kind = [word for word in written if re.search(r"\d", word.text) and word.text not in text]
+    elif text == text.upper() != text.lower() and sum(len(word) > 1 for word in typed) > 1:
+        run, among = "lost in capitals", []
+    elif absent:
+        of_kind = [word for word in written if not {*re.findall(r"\d+", word.text)} <= {*re.findall(r"\d+", text)}]
         if not absent[0].isdigit():
             of_kind = [word for word in lettered if not is_german(word.text.lower())]
         run, among = "lost what is in the sentence", of_kind or lettered
     elif unknown:
         run, among = "lost in an unknown word", unknown
+    elif strange:
+        run, among = "lost in a word hardly read", lettered
     else:
         run, among = "lost and least sure" if lettered else "lost", lettered
         own = own and mean < measured["bound"]
@@ -102,7 +110,8 @@ def doubted(text: str, oracle: Forward, own: bool) -> Statements:
         yield plain
         return
     least = min(among, key=lambda one: math.prod(float(shares[n]) for n in one.pieces), default=None)
-    said = [absent] if run == "lost what is in the sentence" else [least.text] if least else []
+    of_text = {"lost what is in the sentence": absent, "lost in a word hardly read": next(iter(strange), "")}
+    said = [of_text[run]] if run in of_text else [least.text] if least else []
     yield plain if least is None else underlined(german, oracle.labels[: least.pieces[-1] + 1], least.text) or plain
     yield Statement("opens", {"line": prose.line(run, *map(visible, said)), "more": how_often(mean, measured)})
 

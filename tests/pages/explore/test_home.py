@@ -90,7 +90,7 @@ def test_a_doubtful_translation_is_called_so_and_any_other_is_not(
     assert word in line
     assert not lines(opened(sentence=SENTENCE))
     assert not lines(opened(sentence=LOST, model="plain-1")), "it was not measured on this one"
-    for file in ("doubt.json", "german_words.txt", "known_words.txt"):
+    for file in ("doubt.json", "german_words.txt", "english_words.txt"):
         shutil.copy(checkpoint.SHIPPED / file, tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"other weights")
     monkeypatch.setattr(doubt.load_doubt, "__defaults__", (tmp_path,))

@@ -22,6 +22,7 @@ from training.measure.doubt import MEASURES, Scored, bound_of, counts, on_card, 
 
 CERTAIN = next(iter(MEASURES))
 ROOT = Path(__file__).parents[3]
+ENGLISH = set("i like dogs my watch is broken the tired teacher forgot her umbrella tom dog black".split())
 
 
 def row(sure: float, bad: bool, unknown: bool = False, word_alone: bool = False, words_alone: float = 0.5) -> Scored:
@@ -58,7 +59,7 @@ def test_what_is_measured_is_what_the_oracle_sees() -> None:
 def test_bad_is_what_is_far_from_all_that_people_wrote(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("I like dogs.\tVögel\nI like dogs.\tIch mag Hunde!\nMy watch is broken.\tXyz.\n", encoding="utf-8")
-    right, wrong = scored(load_model(), file, Lexicon({"ich", "mag", "hunde", "meine", "uhr", "ist"}))
+    right, wrong = scored(load_model(), file, Lexicon({"ich", "mag", "hunde", "meine", "uhr", "ist"}, ENGLISH))
     assert (right.bad, right.found, right.word_alone, right.words_alone) == (False, "", False, 0.0)
     assert (wrong.bad, wrong.found, wrong.word_alone, wrong.words_alone) == (True, "invented", True, 1.0)
 
@@ -66,27 +67,29 @@ def test_bad_is_what_is_far_from_all_that_people_wrote(tmp_path: Path) -> None:
 def test_of_words_that_are_no_german_the_least_likely_is_named_and_none_that_the_english_has() -> None:
     one = trace(load_model(), "The tired teacher forgot her umbrella.")
     known = {word.label.lower() for word in lettered(one)}
-    assert found_in(one, Lexicon(known)) is None
-    found = found_in(one, Lexicon(known - {"müdee", "schirm"}))
+    assert found_in(one, Lexicon(known, ENGLISH)) is None
+    found = found_in(one, Lexicon(known - {"müdee", "schirm"}, ENGLISH))
     assert found
     assert found.word
     assert (found.word.label, found.why) == ("müdee", "invented")
     tom = trace(load_model(), "Tom's dog is black.")
     known = {word.label.lower() for word in lettered(tom)}
     assert "toms" in known
-    assert found_in(tom, Lexicon(known - {"toms"})) is None
+    assert found_in(tom, Lexicon(known - {"toms"}, ENGLISH)) is None
 
 
 def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("model.safetensors", "config.json", "tokenizer.json", "known_words.txt"):
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
         shutil.copy(SHIPPED / name, tmp_path)
     (tmp_path / "README.md").write_text(f"# Card\n{doubt.HEADING}\nNot yet.\n\n## What it is for\nPlay.\n")
-    files = [tmp_path / "valid.tsv", tmp_path / "test.tsv"]
+    files, learned = [tmp_path / "valid.tsv", tmp_path / "test.tsv"], tmp_path / "train.tsv"
+    pairs = "I like dogs.\tIch mag Hunde.\nI like cats.\tVögel!\n"
     for file in files:
-        file.write_text("I like dogs.\tIch mag Hunde.\nI like cats.\tVögel!\n", encoding="utf-8")
-    monkeypatch.setattr(sys, "argv", ["doubt", *map(str, files), "--learned", str(files[0]), "--model", str(tmp_path)])
+        file.write_text(pairs, encoding="utf-8")
+    learned.write_text(f"{2 * pairs}Owls owls like I.\tIch\n", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["doubt", *map(str, files), "--learned", str(learned), "--model", str(tmp_path)])
     doubt.main()
     found = load_doubt(tmp_path)
     assert (found.test.sentences, found.test.bad) == (2, 1)
@@ -100,7 +103,10 @@ def test_the_command_writes_figures_for_these_weights_alone_and_the_card_tells_t
     assert "On the 2 sentences it doubts\n" in card
     assert card.endswith("\n\n## What it is for\nPlay.\n")
     assert (tmp_path / "german_words.txt").read_text(encoding="utf-8") == "hunde\nich\nmag\nvögel\n"
-    for name in ("known_words.txt", "german_words.txt", "model.safetensors"):
+    assert (tmp_path / "english_words.txt").read_text(
+        encoding="utf-8"
+    ) == "cats\ndogs\ni\nlike\n"  # each in two sentences
+    for name in ("english_words.txt", "german_words.txt", "model.safetensors"):
         (tmp_path / name).write_bytes(b"another")
         with pytest.raises(
             CheckpointError, match=rf"measured with another {name}: run python -m training\.measure\.doubt"

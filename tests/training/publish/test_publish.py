@@ -186,6 +186,7 @@ def test_it_goes_into_the_apps_own_folder() -> None:
         "parts_of_speech.json",
         "doubt.json",
         "german_words.txt",
+        "english_words.txt",
         "latent.json",
         "latent.safetensors",
     }  # which the publisher carries over as they are

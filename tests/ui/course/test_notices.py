@@ -17,7 +17,8 @@ def notices(typed: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "sentence", [*(e.sentence for e in EXAMPLES), *SURPRISES, "i can’t swim", "Don't run!", HALF_KNOWN]
+    "sentence",
+    [*(e.sentence for e in EXAMPLES), *SURPRISES, "i can’t swim", "Don't run!", HALF_KNOWN, "Emma loves Leon."],
 )
 def test_everyday_english_raises_no_eyebrow(sentence: str) -> None:
     assert notices(sentence) == []

@@ -41,6 +41,8 @@ STATES = (
     {"sentence": "The war began on September 1, 1939."},
     {"sentence": "My friend Priya lives in Mumbai."},
     {"sentence": "Hallo Welt"},
+    {"sentence": "THE BOY SEES THE GIRL."},
+    {"sentence": "Zelda wears an emerald."},  # one word hardly read, and a name that is copied
     {"sentence": "My neighbour's cat sleeps on the sofa all day long. " * 10},  # more than the model takes
     {"sentence": " "},
     {"sentence": "The girl sees the boy.", "present": "true"},
