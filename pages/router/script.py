@@ -7,8 +7,10 @@ import streamlit as st
 import pages.course  # noqa: F401 - fills the course
 from pages.classes.browser import in_a_class
 from pages.lesson_page import course_pages
+from serving.streamlit_private import restore_address
 from ui.components.navigation import navigation
 from ui.controls.persist import restore
+from ui.controls.piece_control import forget_parts
 from ui.course.lesson import COURSE
 from ui.course.presenter import KEY as PRESENT
 from ui.course.presenter import presenter_switch
@@ -48,6 +50,8 @@ with st.sidebar:
     navigation(sections, page.url_path, ("embed", SENTENCE, PRESENT))
 if page.url_path:
     st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
+if restore_address():
+    forget_parts()
 restore(page.url_path)
 presenter_switch()
 if in_a_class():

@@ -50,11 +50,19 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(new_page: Callable[...,
     teacher.get_by_role("button", name="Close it").click()
     expect(teacher.get_by_text("5: 2 (100%)")).to_be_visible()
     # Everyone here now: to a page and its state.
-    teacher.goto(f"{url}/masking?sentence=A+dog+sees+a+cat.")
+    teacher.goto(f"{url}/masking?sentence=A+dog+sees+a+cat.&head=4")
     teacher.get_by_role("button", name="Everyone here now").click()
     for learner in (ada, bob):
         expect(learner.get_by_role("heading", level=1, name="Masking")).to_be_visible()
         expect(learner.get_by_label("English sentence")).to_have_value("A dog sees a cat.")
+        expect(learner.locator(".st-key-head").get_by_role("radio", name="4")).to_be_checked()
+    # To another page with the same controls, and on that page to another piece.
+    for head, piece in ((2, "4 es"), (3, "2 dog")):
+        teacher.goto(f"{url}/self-attention?sentence=A+dog+sees+a+cat.&head={head}&hide={piece[0]}")
+        teacher.get_by_role("button", name="Everyone here now").click()
+        for learner in (ada, bob):
+            expect(learner.locator(".st-key-head").get_by_role("radio", name=str(head))).to_be_checked()
+            expect(learner.get_by_label("Piece to hide")).to_have_value(piece)
     # A reload keeps everybody where they are.
     for someone in (teacher, ada):
         someone.reload()

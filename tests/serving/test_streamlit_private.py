@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.web import bootstrap
 from streamlit.web.server.starlette import starlette_server
 
@@ -60,6 +61,13 @@ USED: dict[str, tuple[Callable[[], object], str]] = {
     "get_script_run_ctx": (
         lambda: "session_id" in ScriptRunContext.__dataclass_fields__,
         "a training goes on for 20 seconds after its tab was closed",
+    ),
+    "restore_address": (
+        lambda: (
+            {"query_string", "is_history_navigation"} <= ScriptRunContext.__dataclass_fields__.keys()
+            and callable(QueryParams.set_initial_query_params_from_current)
+        ),
+        "Back, and a teacher who brings a class, lose the head that the address names",
     ),
     "SessionClient": (lambda: private.SessionClient.__abstractmethods__ == {"write_forward_msg"}, WARMING),
     "BackMsg": (lambda: private.BackMsg().rerun_script.query_string == "", WARMING + "; the benchmarks' visitors"),

@@ -38,3 +38,9 @@ def current_part(n: int, default: int, of: str, name: str = "hide") -> int:
     in_address = (read_count(name, n + 1) or default + 1) - 1
     is_of_this = st.session_state.get(f"{name}/part/of") == of
     return int(st.session_state.get(f"{name}/part", in_address)) if is_of_this else in_address
+
+
+def forget_parts() -> None:
+    """What was chosen here means nothing where one goes by an address, which says what is chosen there."""
+    for key in [str(key) for key in st.session_state if str(key).endswith("/part/of")]:
+        del st.session_state[key]
