@@ -28,6 +28,7 @@ from pages.family_models import GPT
 from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.control import Choice, Stops
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -98,10 +99,11 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
         kept, text = keys_and_values(trace, path), trace.translation
         text = text if len(text) <= CUT else f"{text[:CUT]}…"
         answer = f"A key and a value are **{r}** numbers, **{every:,} bytes** a piece in all layers. It writes "
-        answer += f"“{piece(text)}”"
+        answer += f"“{quoted(text)}”"
     else:
         kept, measured = read.kept, figures(TRANSLATOR)
-        share, n, writes = measured[str(r)], measured["sentences"], f"“{cut(written)}”" if written else "the same."
+        share, n = measured[str(r)], measured["sentences"]
+        writes = f"“{quoted(cut(written))}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
         answer += f"{n} other translations **{share['same_sentences']:.1%}** stay the same, of next pieces "
         answer += f"{share['same']:.1%}."

@@ -20,6 +20,7 @@ from training.loop.reading import OF_TEACHER, OF_TEXT, TEMPERATURE, divergence, 
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Role, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.background import background
 from ui.controls.control import Stops
 from ui.course.check import Part, Shown, check_cell, checked_matrix
@@ -84,7 +85,7 @@ def frame(text: Blanks, own: int, said: Sequence[Array]) -> Frame:
     tests = [number(figures(name)["kl"]["mean"], 2) for name in STUDENTS]
     return Frame(
         piece(words[own]),
-        f"The teacher says “{piece(named(first))}”, {chance(teacher[first])}, and next “{piece(named(nearly))}”, "
+        f"The teacher says “{quoted(named(first))}”, {chance(teacher[first])}, and next “{quoted(named(nearly))}”, "
         f"{chance(teacher[nearly])}. The student it taught: {chance(said[0][first, 1])} and "
         f"{chance(said[0][nearly, 1])}. KL from the teacher: **{number(kl['taught'], 2)}** nats, untaught "
         f"**{number(kl['untaught'], 2)}**. Over {figures(TAUGHT)['masked_tokens']:,} blanks of test texts: "
