@@ -23,7 +23,7 @@ from experiments.attention.tiles import Running, attention_in_tiles
 from experiments.training.siblings import DIFFERS
 from model.files.loaded_model import TRANSLATOR, Array
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity, read
+from pages.family.gpt.reading import gpt, perplexity, read, unsure
 from pages.family_models import GPT
 from ui import engine
 from ui.components.matrix import Caption
@@ -176,7 +176,7 @@ def squeezing(trace: Trace) -> None:
     for r, yours in zip((WHOLE, *SIZES), of_text, strict=True):
         pairs, books = of_pairs[str(r)], of_books[str(r)]
         shares = f"{pairs['same']:.1%}", f"{pairs['same_sentences']:.1%}"
-        lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), number(yours, 1)))
+        lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), unsure(yours)))
     head = ("r", "bytes a piece", "same next piece", "same translation", "GPT's perplexity", "of your text")
     table(head, lines)
     d = trace.model.config.d_model
