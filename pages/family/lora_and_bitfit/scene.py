@@ -67,7 +67,7 @@ def matrices(style: str, share: float) -> tuple[Matrix, ...]:
         Matrix(frozen[:CORNER, :CORNER], f"W₀, {size}", f"{frozen.size:,} locked", signed=True, pale=0.6),
         Matrix(up[:CORNER], "B", f"{up.size:,}", signed=True),
         Matrix(down[:, :CORNER], f"A, {len(down)} × {down.shape[1]}", f"{down.size:,}", signed=True),
-        Matrix(share * added, f"added to W₀: {share:g} · (α/r)BA", ends=float(np.abs(added).max()), signed=True),
+        Matrix(share * added, "added to W₀", f"{share:g} · (α/r)BA", ends=float(np.abs(added).max()), signed=True),
     )
 
 
