@@ -29,6 +29,11 @@ class Blank:
     answer: float
     digits: int = 2
 
+    @property
+    def near(self) -> float:
+        """How far a right number may be off: half of the last decimal, and what the rounding of its factors may do."""
+        return 0.6 * 10.0**-self.digits
+
 
 @dataclass(frozen=True)
 class WorkedStep:

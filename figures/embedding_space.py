@@ -105,7 +105,7 @@ def neighbour_ring(middle: str, names: Sequence[str], values: Sequence[float]) -
         textposition=["middle right" if np.sin(a) >= 0 else "middle left" for a in angles],
         textfont={"size": 13},
         customdata=[f"{value:.4f}".replace("-", "−") for value in values],
-        hovertemplate="%{text}: cosine %{customdata}<extra></extra>",
+        hovertemplate="%{text}: centred cosine %{customdata}<extra></extra>",
         cliponaxis=False,
     )
     plate = {
@@ -114,7 +114,7 @@ def neighbour_ring(middle: str, names: Sequence[str], values: Sequence[float]) -
     }  # fmt: skip
     labels = [
         {
-            "x": 0, "y": -ring, "text": f"cosine {1 - ring:.1f}", "showarrow": False, "yanchor": "top",
+            "x": 0, "y": -ring, "text": f"{1 - ring:.1f}", "showarrow": False, "yanchor": "top",
             "font": {"size": 11, "color": GREY},
         }
         for ring in rings

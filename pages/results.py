@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from experiments.training.published_results import Column, ResultTable, Row, Value, load_table
+from experiments.training.siblings import DIFFERS
 from experiments.training.training_cost import (
     BatchSizes,
     Trained,
@@ -36,6 +37,9 @@ SIDES = {
     "French": {"ConvS2S": "bottom center", "Transformer (base)": "middle right"},
 }
 ENSEMBLE = ", ensemble"
+OWN = "the one that translates your sentence"
+# What the part replaces, where its own name does not say so: by how a sibling's name begins.
+INSTEAD = {"activation": "ReLU", "norm-rms": "LayerNorm", "norm-place-deep": "the usual Add & Norm"}
 AS_IN_THE_PAPER = "the paper's order"
 
 # Of the paper's base model (Vaswani et al. 2017, §5 and Table 3), and how its authors found the price of its training.
@@ -119,14 +123,24 @@ def own_prices(translators: Sequence[Trained], best: Scored) -> None:
         f"about {round(best.flops / mine.flops, -3):,.0f} times as many FLOPs as that of this app's translator."
     )
     table(
-        ("this app's", "BLEU, everyday sentences", "FLOPs of the training"),
-        [(one.name, f"{one.bleu:g}", magnitude(one.flops)) for one in translators],
+        ("this app's", "how it is made", "BLEU, everyday sentences", "FLOPs of the training"),
+        [(one.name, how_made(one.name), number(one.bleu, 2), magnitude(one.flops)) for one in translators],
     )
     st.caption(
+        "All below the first are its *siblings*: small translators, trained by one recipe. Those named *plain* have "
+        "the parts of the paper of 2017 and differ in their *seed* alone, the random numbers that training began "
+        "with. Each of the others differs from them in the part that is named, which a lesson of *Variants* or "
+        "*Beyond attention* explains. "
         "The translator searches with 4 beams, its siblings take the likeliest piece. Part of what it learned from was "
         f"written by {len(mine.teachers)} other models. Their training took {magnitude(sum(mine.teachers))} FLOPs "
         "more. A student that was trained by another seed and not chosen is not counted."
     )
+
+
+def how_made(name: str) -> str:
+    """In which part a sibling differs from the plain ones."""
+    old = next((f" in place of {part}" for begins, part in INSTEAD.items() if name.startswith(begins)), "")
+    return DIFFERS.get(name, OWN) + old
 
 
 def how_counted(translators: Sequence[Trained]) -> None:
@@ -220,7 +234,7 @@ def tables() -> None:
         st.caption(
             "On news (WMT 2014). An ensemble lets several trained models decide together. For a Transformer the paper "
             "gives one figure of FLOPs for both languages. Into French, its text says 41.0 for the big one, its table "
-            "41.8."
+            "41.8. All figures have as many decimals as the paper prints."
         )
     with glue:
         sortable("glue", "system")

@@ -23,11 +23,12 @@ from experiments.attention.tiles import Running, attention_in_tiles
 from experiments.training.siblings import DIFFERS
 from model.files.loaded_model import TRANSLATOR, Array
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity, read
+from pages.family.gpt.reading import gpt, perplexity, read, unsure
 from pages.family_models import GPT
 from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.control import Choice, Stops
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
@@ -98,10 +99,11 @@ def scene_frame(trace: Trace, r: int, read: Beginning | None, written: str) -> F
         kept, text = keys_and_values(trace, path), trace.translation
         text = text if len(text) <= CUT else f"{text[:CUT]}…"
         answer = f"A key and a value are **{r}** numbers, **{every:,} bytes** a piece in all layers. It writes "
-        answer += f"“{piece(text)}”"
+        answer += f"“{quoted(text)}”"
     else:
         kept, measured = read.kept, figures(TRANSLATOR)
-        share, n, writes = measured[str(r)], measured["sentences"], f"“{cut(written)}”" if written else "the same."
+        share, n = measured[str(r)], measured["sentences"]
+        writes = f"“{quoted(cut(written))}”" if written else "the same."
         answer = f"**{r}** of {WHOLE} numbers: **{now:,} bytes** a piece in place of {every:,}. It writes {writes} Of "
         answer += f"{n} other translations **{share['same_sentences']:.1%}** stay the same, of next pieces "
         answer += f"{share['same']:.1%}."
@@ -174,7 +176,7 @@ def squeezing(trace: Trace) -> None:
     for r, yours in zip((WHOLE, *SIZES), of_text, strict=True):
         pairs, books = of_pairs[str(r)], of_books[str(r)]
         shares = f"{pairs['same']:.1%}", f"{pairs['same_sentences']:.1%}"
-        lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), number(yours, 1)))
+        lines.append((str(r), f"{kept_bytes(trace, r):,}", *shares, number(books["perplexity"], 1), unsure(yours)))
     head = ("r", "bytes a piece", "same next piece", "same translation", "GPT's perplexity", "of your text")
     table(head, lines)
     d = trace.model.config.d_model

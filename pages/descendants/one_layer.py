@@ -23,12 +23,13 @@ from pages.hidden_word import ADDED, choose_word, clearest, current_word, shown_
 from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.background import background
 from ui.controls.control import Choice, Stops, Switch
 from ui.course.check import Part, Shown, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.text import chance, number, piece
+from ui.text import chance, number
 from ui.views.charts.bars import bars
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import table
@@ -95,7 +96,7 @@ def frame(stop: str, text: Blanks, name: str, real: ModelConfig, own: ModelConfi
         best = [(int(of.argmax()), float(of.max())) for of in said]
         guesses = [Card(named(id), "strong" if id == right else "", chance(p), p) for id, p in best]
         gives = chance(float(said[-1, right]))
-        ending = f"Ours, with {ours_has}, gives “{piece(text.tokens[place].text)}” **{gives}**."
+        ending = f"Ours, with {ours_has}, gives “{quoted(text.tokens[place].text)}” **{gives}**."
     layers, pieces = (f"{counted(real)[part] / total(real):.0%}" for part in ("layers", "table of pieces"))
     says = f"**{millions(real)}** million numbers, {layers} of them for layers and {pieces} in the table. {ending}"
     again, n_layers = real.shares_layers, real.n_layers

@@ -1,5 +1,6 @@
 """Lesson: a student with half the layers learns to say what its teacher says (DistilBERT)."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from training.loop.reading import OF_TEACHER, OF_TEXT, TEMPERATURE, divergence, 
 from ui import engine
 from ui.components.matrix import Caption, Labels
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Role, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.background import background
 from ui.controls.control import Stops
 from ui.course.check import Part, Shown, check_cell, checked_matrix
@@ -66,6 +68,11 @@ def scene(trace: Trace) -> Scene:
     )
 
 
+def nats(kl: float) -> str:
+    """A KL with two decimals; of a smaller one two digits that are not 0, if six decimals have them."""
+    return number(kl, min(6, max(2, 1 - math.floor(math.log10(max(kl, 1e-9))))))
+
+
 def frame(text: Blanks, own: int, said: Sequence[Array]) -> Frame:
     """said: the terms (V,3) of the taught student and of the untaught one"""
     right, teacher = text.ids[text.words[own][0]], said[0][:, 0]
@@ -81,13 +88,13 @@ def frame(text: Blanks, own: int, said: Sequence[Array]) -> Frame:
     row = Row([Card(MASK, "asked") if n == own else Card(word) for n, word in enumerate(words)])
     first, nearly = np.argsort(-teacher, kind="stable")[:2].tolist()
     kl = dict(zip(NAMES.values(), (float(one[:, 2].sum()) for one in said), strict=True))
-    tests = [number(figures(name)["kl"]["mean"], 2) for name in STUDENTS]
+    tests = [nats(figures(name)["kl"]["mean"]) for name in STUDENTS]
     return Frame(
         piece(words[own]),
-        f"The teacher says “{piece(named(first))}”, {chance(teacher[first])}, and next “{piece(named(nearly))}”, "
+        f"The teacher says “{quoted(named(first))}”, {chance(teacher[first])}, and next “{quoted(named(nearly))}”, "
         f"{chance(teacher[nearly])}. The student it taught: {chance(said[0][first, 1])} and "
-        f"{chance(said[0][nearly, 1])}. KL from the teacher: **{number(kl['taught'], 2)}** nats, untaught "
-        f"**{number(kl['untaught'], 2)}**. Over {figures(TAUGHT)['masked_tokens']:,} blanks of test texts: "
+        f"{chance(said[0][nearly, 1])}. KL from the teacher: **{nats(kl['taught'])}** nats, untaught "
+        f"**{nats(kl['untaught'])}**. Over {figures(TAUGHT)['masked_tokens']:,} blanks of test texts: "
         f"{tests[0]} and {tests[1]}.",
         [
             [Cards([row])],
@@ -98,7 +105,7 @@ def frame(text: Blanks, own: int, said: Sequence[Array]) -> Frame:
             ],
             [
                 Bars(
-                    [Bar(name, gap, number(gap, 2), strong=name == "taught") for name, gap in kl.items()],
+                    [Bar(name, gap, nats(gap), strong=name == "taught") for name, gap in kl.items()],
                     "How far from the teacher: KL, in nats",
                     limit=max(1.0, *kl.values()),
                 )
@@ -240,7 +247,7 @@ def predict(trace: Trace) -> Sequence[Question]:
             f"Hide {bold(text.word(at))} in your sentence. Which student lies nearer to the teacher?",
             ("the one it taught", "the one that read the text alone"),
             frozenset({nearer}),
-            f"KL from the teacher: taught {number(away[0], 2)}, by the text alone {number(away[1], 2)} nats.",
+            f"KL from the teacher: taught {nats(away[0])}, by the text alone {nats(away[1])} nats.",
             wrong={1 - nearer: "We asked both: see the first screen."},
         ),
     )

@@ -27,6 +27,7 @@ from training.loop.text_rows import Masking
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Link, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.control import Choice, Number, Stops
 from ui.controls.piece_control import choose_part, current_part
 from ui.course.check import Shown, check_cell, checked_matrix
@@ -126,7 +127,7 @@ def frame(text: Blanks, at: int, ids: Mapping[int, int], rank: int, p: Sequence[
     says = f"Nothing is swapped. Pieces that ELECTRA suspects all the same: **{others}** of {len(p)}."
     if rank:
         says = (
-            f"“{own}” is now “{now}”, number {rank:,} of the generator’s other words. ELECTRA gives it "
+            f"“{quoted(own)}” is now “{quoted(now)}”, number {rank:,} of the generator’s other words. ELECTRA gives it "
             f"**{chance(p[at])}** to be swapped. {'It notices.' if p[at] > HALF else '**It is fooled.**'} "
             f"Other pieces that it suspects: {others}."
         )

@@ -21,6 +21,7 @@ from pages.family_scenes import arches, likeliest, looks, named
 from ui import engine
 from ui.components.matrix import Caption, Labels, Scale, matrix
 from ui.components.scene import Card, Cards, Frame, Link, Row, Scene, State
+from ui.components.scene.answer import quoted
 from ui.controls.control import Choice
 from ui.controls.piece_control import choose_part, current_part
 from ui.course.check import Part, check_cell, checked_matrix
@@ -142,7 +143,7 @@ def scene_frame(trace: Trace, reading: Trace, gap: Gap) -> Frame:
     )
     return Frame(
         piece(gap.texts[at]),
-        f"**Both sides** give “{piece(gap.texts[at])}” **{chance(one)}**, **the left alone** {chance(other)}. The "
+        f"**Both sides** give “{quoted(gap.texts[at])}” **{chance(one)}**, **the left alone** {chance(other)}. The "
         "translator has a whole other text to read.",
         list(zip(lanes, guesses, strict=True)),
     )

@@ -12,12 +12,13 @@ from model.trace import Trace
 from ui import engine
 from ui.components.matrix import Caption
 from ui.components.scene import Bands, Frame, Scene
+from ui.components.scene.answer import quoted
 from ui.controls.background import background
 from ui.controls.control import Choice
 from ui.course.check import Part, check_cell, checked_matrix
 from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
-from ui.text import magnitude, number, piece
+from ui.text import magnitude, number
 from ui.views.charts.column_chart import Series, column_chart
 from ui.views.charts.tables import table
 
@@ -70,11 +71,11 @@ def scene_frame(ids: tuple[int, ...], texts: Sequence[str], name: str, weights: 
     last, direct = widths[:, -1], name == "attention"
     furthest = int(last.argmax())
     how = CARRIED[name].format(n=1 if direct else len(ids))
-    most = "farther than any other" if furthest == 0 else f"as far as {piece(texts[furthest])} does"
+    most = "farther than any other" if furthest == 0 else f"as far as {quoted(texts[furthest])} does"
     times = "" if furthest == 0 else f"**{magnitude(float(last[0]))}** times "
     return Frame(
         f"{NAMES[name]}, {weights}",
-        f"{how}. Nudged a little, **{piece(texts[0])}** moves the end {times}{most}.",
+        f"{how}. Nudged a little, **{quoted(texts[0])}** moves the end {times}{most}.",
         [
             [
                 Bands(

@@ -17,6 +17,7 @@ from model.trace import Trace
 from ui import engine
 from ui.components import scene as scenes
 from ui.components.matrix import Caption, Labels
+from ui.components.scene.answer import quoted
 from ui.controls.control import Choice
 from ui.controls.layer_control import LAYER, phrase_of, tokens_of_layer
 from ui.course.check import Part, Shown, check_cell, checked_matrix
@@ -82,7 +83,7 @@ def scene(trace: Trace) -> scenes.Scene:
             )
             answer += f"**{now}** on average."
         else:
-            anew = f"“{piece(written[name])}”" if written[name] else "the same."
+            anew = f"“{quoted(written[name])}”" if written[name] else "the same."
             answer = (
                 f"**{share}** of the numbers end at 0, or nearly. The mean probability goes from {was} to **{now}**; "
             )

@@ -11,6 +11,7 @@ from explain import arrays, worked
 from model.families.readers import load_readers, trace_readers
 from model.interventions import Interventions
 from model.trace import Trace
+from tests.oracle.language.formula import sides, value
 from tests.oracle.language.page import tensor
 from tests.oracle.language.statement import difference
 from tests.oracle.passes.decode import translated
@@ -40,6 +41,9 @@ def wrong(numbers: Any, oracle: Any, name: str, index: tuple[int, ...]) -> str:
         (bool(claim.blank), bool(step.blank)),
     ]
     if claim.blank and step.blank:
+        if step.blank.digits:  # from the numbers as they stand one gets what Check takes for right
+            got = round(value(sides(step.blank.formula)[0]), step.blank.digits)
+            assert abs(got - step.blank.answer) <= step.blank.near, (name, index, step.blank)
         pairs += [(claim.blank.formula, step.blank.formula), (claim.blank.answer, step.blank.answer)]
     return next((d for one, two in pairs if (d := difference(one, two, f"{name}{index}"))), "")
 

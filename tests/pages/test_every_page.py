@@ -89,6 +89,18 @@ def test_a_scene_has_no_more_than_40_kb_of_data(lesson: Lesson) -> None:
         assert len(json.dumps(lesson.on_map.scene(engine.trace(sentence)).sent())) <= 40_000, sentence
 
 
+@pytest.mark.parametrize("lesson", [one for one in LESSONS if one.on_map.scene], ids=lambda one: one.slug)
+def test_asterisks_in_a_text_never_make_an_answer_bold(lesson: Lesson) -> None:
+    assert lesson.on_map.scene
+    for sentence in "a ** b ** c", "***":
+        for frame in lesson.on_map.scene(engine.trace(sentence)).frames:
+            own = frame.answer.replace("\u2060*\u2060", "")  # quoted asterisks are gone: all others are marks
+            plain, bold = own.split("**")[::2], own.split("**")[1::2]
+            assert len(plain) == len(bold) + 1, frame.answer
+            assert all(words == words.strip() for words in bold), frame.answer
+            assert "*" not in "".join(plain + bold), frame.answer
+
+
 @pytest.mark.parametrize(
     ("page", "picture"), [(ROOT / "pages" / "home.py", "stage"), ("masking", "stage"), ("gpt", "scene")]
 )

@@ -178,9 +178,9 @@ def fill_in(blank: Blank, key: str) -> None:
         )
         if given is None:
             return
-        if abs(given - blank.answer) <= (near := 0.5 if whole else max(0.0051, 0.005 * abs(blank.answer))):
+        if abs(given - blank.answer) <= blank.near:
             st.success(f"Right: it is {number(blank.answer, 0 if whole else 4)}.")
-        elif abs(given + blank.answer) <= near:
+        elif abs(given + blank.answer) <= blank.near:
             signs = " Equal signs give plus, different ones minus." if r"\cdot" in blank.formula else ""
             st.warning(f"The size is right, the sign is not.{signs}")
         else:

@@ -25,7 +25,7 @@ from pages.beyond_attention.fewer_pairs.readers import (
     written,
 )
 from pages.beyond_attention.fewer_pairs.trained import trained
-from pages.family.gpt.reading import read, say_what_is_cut
+from pages.family.gpt.reading import read, say_what_is_cut, unsure
 from pages.family_models import GPT
 from ui.components.matrix import Caption
 from ui.components.scene import Axis, Curve, Frame, Line, Matrix, Scene
@@ -63,7 +63,7 @@ def scene_frame(trace: Trace, at: int, costs: Sequence[Cost]) -> Frame:
     measured, here, pairs = figures(GPT), costs[at], costs[0].left
     whole, books = measured[ALL], [measured[ALL], *(measured["window"][str(one)] for one in STOPS)]
     stops = ["all", *map(str, STOPS)]
-    mine, before = (number(one.perplexity, 1) for one in (here, costs[0]))
+    mine, before = (unsure(one.perplexity) for one in (here, costs[0]))
     if at:
         answer = (
             f"**{here.left}** of {pairs} pairs are left. Your text's perplexity is {mine}, with all pairs "
@@ -129,7 +129,7 @@ def compare(trace: Trace) -> None:
             continue
         yours, of_books = of_text(trace, pattern, k), measured[ALL] if pattern == ALL else measured[pattern][str(k)]
         more = f"{number(100 * (of_books / measured[ALL] - 1), 1)}%"
-        lines.append((pattern, str(yours.left), number(yours.perplexity, 1), number(of_books, 1), more))
+        lines.append((pattern, str(yours.left), unsure(yours.perplexity), number(of_books, 1), more))
     of_books_too = "pairs left of yours", "perplexity of yours", "of books", "more than with all"
     of_sentence = "pairs left", "mean probability of the first translation", "writes"
     table(("", *(of_sentence if whole.src else of_books_too)), lines)

@@ -9,7 +9,7 @@ from experiments.attention.patterns import ALL, NOTHING, Pairs, read_sparsely, t
 from model.files.loaded_model import Array
 from model.text.tokenizer import EOS_ID
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity, read
+from pages.family.gpt.reading import gpt, perplexity, read, unsure
 from ui import engine
 from ui.controls.control import Choice
 from ui.text import bold, number
@@ -55,7 +55,7 @@ def left(reading: Trace) -> tuple[int, int]:
 
 def sureness(reading: Trace) -> str:
     """Perplexity of a text; of a translation, the mean probability of its pieces."""
-    return number(float(np.mean(reading.probabilities)), 3) if reading.src else number(perplexity(reading), 1)
+    return number(float(np.mean(reading.probabilities)), 3) if reading.src else unsure(perplexity(reading))
 
 
 def written(reading: Trace) -> str:

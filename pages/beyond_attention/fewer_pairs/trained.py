@@ -6,7 +6,7 @@ from experiments.attention.patterns import ALL, TRAINED, figures
 from experiments.attention.two_ways import LINEAR, TwoWays, read_two_ways
 from model.config import ModelConfig
 from model.trace import Trace
-from pages.family.gpt.reading import gpt, perplexity, read
+from pages.family.gpt.reading import gpt, perplexity, read, unsure
 from pages.family_models import GPT, family_model
 from ui import engine
 from ui.text import magnitude, number
@@ -31,9 +31,9 @@ def trained(trace: Trace) -> None:
     )
     base, every, squeezed = measured[ALL], *to_keep(config, n)
     rows = [
-        ("all pairs", base, number(perplexity(whole), 1), every),
+        ("all pairs", base, unsure(perplexity(whole)), every),
         ("squeezed", measured[TRAINED]["gpt-squeezed"], "", squeezed),
-        ("linear", measured[TRAINED][LINEAR], number(state.perplexity, 1), state.kept),
+        ("linear", measured[TRAINED][LINEAR], unsure(state.perplexity), state.kept),
     ]
     table(
         ("", "perplexity of books", "more than with all", "of your text", f"numbers to keep of {n} pieces"),

@@ -10,6 +10,7 @@ from pages.family_models import ADDED, BERT, family_model
 from pages.family_scenes import likeliest, named
 from ui import engine
 from ui.components.scene import Card, Cards, Frame, Link, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.text import chance, piece
 
 LIKELIEST = 4  # guesses in a panel of bars
@@ -64,7 +65,7 @@ def frame(blanks: Blanks) -> Frame:
 
 def says(blanks: Blanks, helps: int | None, gives: tuple[str, str, str]) -> str:
     """Args: helps: the word that tells BERT most; gives: what BERT, GPT, and BERT without that word give"""
-    name = piece(blanks.tokens[blanks.places[0]].text)
+    name = quoted(blanks.tokens[blanks.places[0]].text)
     both = f"BERT gives “{name}” **{gives[0]}**, GPT **{gives[1]}**. "
     if helps is None:
         return (
@@ -73,5 +74,5 @@ def says(blanks: Blanks, helps: int | None, gives: tuple[str, str, str]) -> str:
         )
     behind = helps > blanks.hidden[0]
     looks = "comes after the blank, where GPT cannot look" if behind else "stands before it, where GPT looks, too"
-    word = piece(blanks.word(helps))
+    word = quoted(blanks.word(helps))
     return f"{both}Hide “{word}”, too, and BERT gives **{gives[2]}**. That word {looks}."

@@ -138,7 +138,9 @@ def read(trace: Trace) -> Trace[FineTuned] | None:
 def no_classifier_yet(then: str) -> None:
     """Tell why there is none yet. Args: then: what one can do here once there is one, a whole sentence"""
     task = chosen()
-    if task and still_learns(SLOT, task):
+    if task is None:
+        st.caption(f"First mend the sentences in See: a note there says what is wrong. Then press *{BUTTON}*. {then}")
+    elif still_learns(SLOT, task):
         st.caption(f"Your model still learns. {then}")
     else:
         st.caption(f"First press *{BUTTON}* in See. {then}")

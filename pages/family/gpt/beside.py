@@ -8,7 +8,7 @@ from experiments.family.language_models import bits_per_byte, published
 from model.files.load_special_models import LSTM
 from model.files.loaded_model import Array
 from model.trace import Trace
-from pages.family.gpt.reading import losses, losses_of_lstm, read, text_pieces
+from pages.family.gpt.reading import losses, losses_of_lstm, read, text_pieces, unsure
 from pages.family_models import GPT
 from ui.text import number
 from ui.views.attention_kinds import READABLE
@@ -62,4 +62,4 @@ def beside(trace: Trace) -> None:
 def measures(costs: Array, text: str) -> tuple[str, str, str]:
     """Mean loss, perplexity, bits per byte."""
     mean = float(costs.mean())
-    return number(mean, 3), number(math.exp(mean), 1), number(bits_per_byte(costs, text), 3)
+    return number(mean, 3), unsure(math.exp(mean)), number(bits_per_byte(costs, text), 3)

@@ -13,7 +13,7 @@ from model.families.decoder_only import DecoderOnly
 from model.trace import Trace
 from pages.family.gpt.beside import beside
 from pages.family.gpt.questions import predict
-from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces
+from pages.family.gpt.reading import gpt, has_lstm, losses, read, say_what_is_cut, text_pieces, unsure
 from pages.family.gpt.scene import scene
 from pages.family.gpt.sizes import sizes
 from pages.family.gpt.temperatures import three_temperatures
@@ -140,7 +140,7 @@ def check(trace: Trace) -> None:
     )
     mean = float(costs.mean())
     st.latex(rf"\frac{{{terms}{more}}}{{{len(tokens)}}} = {number(mean)}")
-    st.latex(rf"e^{{{number(mean)}}} = {number(math.exp(mean), 1)}")
+    st.latex(rf"e^{{{number(mean)}}} = \text{{{unsure(math.exp(mean))}}}")
     st.caption("A perplexity of 10 means: as unsure, on average, as one who chooses blindly among 10 pieces.")
 
 

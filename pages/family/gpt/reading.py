@@ -12,6 +12,9 @@ from model.text.tokenizer import Token
 from model.trace import Trace, most_tokens
 from pages.family_models import GPT, family_model
 from ui import engine
+from ui.text import number
+
+LARGE = 999.95  # perplexities from here on are shown without decimals
 
 
 def gpt() -> LoadedModel:
@@ -37,6 +40,11 @@ def losses(reading: Trace) -> Array:
 def perplexity(reading: Trace) -> float:
     """Of the text's pieces, without `<eos>`."""
     return math.exp(float(losses(reading).mean()))
+
+
+def unsure(perplexity: float) -> str:
+    """A perplexity as people read it: 12.3, and 177,856."""
+    return number(perplexity, 1) if perplexity < LARGE else f"{perplexity:,.0f}"
 
 
 def has_lstm() -> bool:

@@ -10,6 +10,7 @@ from model.text.tokenizer import EOS_ID
 from model.trace import Trace
 from pages.family.gpt.writing import picture
 from ui.components.scene import Card, Cards, Frame, Link, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.text import chance, number, piece
 
 WINDOW = 10  # cards side by side
@@ -69,16 +70,16 @@ def says(whole: Trace, n: int, at: int, cost: float, left: tuple[str, str] | Non
         return f"GPT takes “{label.text}”, with **{share}**: the sign that ended each text it learned from. It stops."
     if left:
         return (
-            f"GPT’s likeliest piece is “{piece(left[0])}”, with **{left[1]}**. So that it writes on, it "
-            f"takes its likeliest word here: “{piece(label.text)}”, with **{share}**."
+            f"GPT’s likeliest piece is “{quoted(left[0])}”, with **{left[1]}**. So that it writes on, it "
+            f"takes its likeliest word here: “{quoted(label.text)}”, with **{share}**."
         )
     if at >= n:
         return (
-            f"Past your text nothing new happens: GPT takes “{piece(label.text)}”, with **{share}**, and reads it as "
+            f"Past your text nothing new happens: GPT takes “{quoted(label.text)}”, with **{share}**, and reads it as "
             "if it were yours."
         )
-    before = f"After “{piece(whole.labels[at - 1].text)}”" if at else "With nothing to read yet"
+    before = f"After “{quoted(whole.labels[at - 1].text)}”" if at else "With nothing to read yet"
     return (
-        f"{before} GPT gives “{piece(label.text)}” **{share}**: a surprise of **{number(cost, 1)}** nats. A blind "
+        f"{before} GPT gives “{quoted(label.text)}” **{share}**: a surprise of **{number(cost, 1)}** nats. A blind "
         f"guess costs {number(math.log(whole.model.config.vocab_size), 1)}."
     )

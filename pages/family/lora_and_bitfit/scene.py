@@ -9,6 +9,7 @@ from model.trace import Trace
 from training.live.styles import BUTLER, FORMAL, is_formal, says_you
 from ui import engine
 from ui.components.scene import Bar, Bars, Card, Cards, Frame, Matrix, Row, Scene
+from ui.components.scene.answer import quoted
 from ui.text import chance, number
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -49,9 +50,10 @@ def scene_frame(style: str, tips: Tipping, at: int) -> Frame:
     ]
     tipped = Bars(bars, f"Piece {tips.place + 1} of its German", note="dashed: W₀ alone")
     as_before = " (as before)." * (at > 0 and tips.texts[at] == tips.texts[0])
+    writes = quoted(tips.texts[at]) if tips.texts[at] else "(nothing)"
     return Frame(
         share,
-        f"With {share} · (α/r)BA it writes **{tips.texts[at] or '(nothing)'}**{as_before} Trained: **{learned:,}** "
+        f"With {share} · (α/r)BA it writes **{writes}**{as_before} Trained: **{learned:,}** "
         f"numbers, {number(100 * learned / loaded.n_parameters, 1)}% of the translator’s. W₀ stays as it was.",
         [[*matrices(style, SHARES[at]), tipped], [written(tips, at)]],
     )
@@ -65,7 +67,7 @@ def matrices(style: str, share: float) -> tuple[Matrix, ...]:
         Matrix(frozen[:CORNER, :CORNER], f"W₀, {size}", f"{frozen.size:,} locked", signed=True, pale=0.6),
         Matrix(up[:CORNER], "B", f"{up.size:,}", signed=True),
         Matrix(down[:, :CORNER], f"A, {len(down)} × {down.shape[1]}", f"{down.size:,}", signed=True),
-        Matrix(share * added, f"added to W₀: {share:g} · (α/r)BA", ends=float(np.abs(added).max()), signed=True),
+        Matrix(share * added, "added to W₀", f"{share:g} · (α/r)BA", ends=float(np.abs(added).max()), signed=True),
     )
 
 

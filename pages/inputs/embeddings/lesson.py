@@ -159,7 +159,8 @@ def cosine_matrix(trace: Trace) -> None:
         Labels(names, names, describe="“{row}” and “{column}”: {value}"),
         Caption(
             "How alike the pieces' embeddings are",
-            "The cosine of the angle between two rows of E: 1 the same direction, 0 a right angle, −1 opposite.",
+            "The cosine of the angle between two rows of E as they are: 1 the same direction, 0 a right angle, −1 "
+            "opposite.",
             csv_name="cosines",
         ),
         key="see_cosines",
@@ -173,7 +174,8 @@ def cosine_matrix(trace: Trace) -> None:
     st.caption(
         "These rows depend on no sentence yet: a piece has the same embedding wherever it stands. Two different rows "
         f"of E have a cosine of {number(as_they_are, 2)} on average, not 0: all rows lean a little to one side. "
-        f"With the mean of all rows taken away, the average is {number(without_mean, 2)}."
+        f"With the mean of all rows taken from each first, it is called the *centred cosine* here: "
+        f"{number(without_mean, 2)} on average. *Do* measures by that one."
     )
 
 

@@ -33,10 +33,11 @@ ROUNDING = 1e-6  # of one cosine, which is computed here and among those of all 
 def do(trace: Trace) -> None:
     st.subheader("Who lives next door?", anchor=False)
     st.markdown(
-        "Choose a piece and see which rows of E point most nearly the same way. The measure is the **cosine** of the "
-        "angle between two rows: 1 for the same direction, 0 for a right angle. All rows lean a little to one side, so "
-        "the mean of all rows is taken from each first. Then two pieces picked at random have a cosine of "
-        f"{number(engine.run(mean_cosines, trace.model)[1], 2)} on average."
+        "Choose a piece and see which rows of E point most nearly the same way. The measure is the **centred cosine**. "
+        "All rows lean a little to one side, so the mean of all rows is taken from each first. Then comes the cosine "
+        "of the angle between two of them: 1 for the same direction, 0 for a right angle. Two pieces picked at random "
+        f"have a centred cosine of {number(engine.run(mean_cosines, trace.model)[1], 2)} on average. The cosine in "
+        "*See* is that of the rows as they are: for the same two pieces it is another number."
     )
     entry = choose_entry(trace)
     nearest, ring, senses = st.tabs(["The nearest", "As a picture", "One word, three sentences"])
@@ -116,7 +117,7 @@ def neighbours(trace: Trace, entry: int) -> None:
         ids, nearest[title] = neighbours_of(entry, which)
         with column:
             st.markdown(f"**{title}**: nearest to {in_markdown(names[entry])}")
-            label = f"{title}: the pieces nearest to {names[entry]}, with their cosines"
+            label = f"{title}: the pieces nearest to {names[entry]}, with their centred cosines"
             bars([names[i] for i in ids], nearest[title], label)
     (best, *_), (by_chance, *_) = nearest.values()
     sample = engine.run(nearest_cosines, trace.model)
@@ -130,7 +131,7 @@ def neighbours(trace: Trace, entry: int) -> None:
     else:
         verdict = "That is near: training has put these rows side by side."
     st.caption(
-        f"The nearest row has a cosine of {number(best)}. With random numbers, such as a training begins with, "
+        f"The nearest row has a centred cosine of {number(best)}. With random numbers, such as a training begins with, "
         f"{number(by_chance)} comes about by chance. Of {len(sample)} pieces from all over the vocabulary, {as_near} "
         f"have a neighbour at least as near. {verdict}"
     )
@@ -142,20 +143,20 @@ def drawn(trace: Trace, entry: int) -> None:
     ids, values = neighbours_of(entry, trace.model.name, AROUND)
     order = circle_order(embedding_matrix(trace.model)[ids])
     st.markdown(
-        f"**{in_markdown(names[entry])}** is in the middle. The nearer a piece stands, the larger its cosine: this "
-        "distance is exact. Around the circle, pieces with like rows stand side by side, as far as a circle allows: "
-        f"{trace.model.config.d_model} dimensions do not fit on a page."
+        f"**{in_markdown(names[entry])}** is in the middle. The nearer a piece stands, the larger its centred cosine "
+        "(written on the dotted circles): this distance is exact. Around the circle, pieces with like rows stand side "
+        f"by side, as far as a circle allows: {trace.model.config.d_model} dimensions do not fit on a page."
     )
     st.plotly_chart(
         neighbour_ring(names[entry], [names[ids[n]] for n in order], [values[n] for n in order]),
         theme="streamlit",
         key="neighbour_ring",
         alt=f"{names[entry]} in the middle, its {len(ids)} nearest pieces around it; the nearest of all is "
-        f"{names[ids[0]]}. Their cosines are in the table below.",
+        f"{names[ids[0]]}. Their centred cosines are in the table below.",
         config={"displayModeBar": False},
     )
     numbers_of_figure(
-        ("Piece", "Id", "Cosine"),
+        ("Piece", "Id", "Centred cosine"),
         [(names[i], str(i), number(value)) for i, value in zip(ids, values, strict=True)],
     )
 

@@ -81,7 +81,8 @@ def nearest_question(trace: Trace) -> Question:
         f"**{in_markdown(names[entry])}**?",
         tuple(in_markdown(names[i]) for i in options),
         frozenset({options.index(ids[0])}),
-        f"Of all {len(names) - 1:,} others, it has the largest cosine: {number(values[0])}. *Do* shows who comes next.",
+        f"Of all {len(names) - 1:,} others, it has the largest cosine once the mean of all rows is taken from each: "
+        f"{number(values[0])}. *Do* shows who comes next.",
         wrong={
             n: f"{in_markdown(names[i])} is number {ids.index(i) + 1} in the list of the nearest."
             if i in ids

@@ -63,7 +63,7 @@ def see(trace: Trace) -> None:
         on_select=lambda n: write_pair("cell", (0, n)),
     )
     if len(tokens) < len(trace.src):
-        st.caption(f"Shown: the first {len(tokens)} of {len(trace.src)} pieces.")
+        st.caption(f"Shown: the first {len(tokens)} of {len(trace.src)} cards.")
     back = trace.model.tokenizer.decode(trace.src_ids)
     st.markdown("**The ids, which are all that the model sees**")
     st.code(str(list(trace.src_ids)), language=None, wrap_lines=True)

@@ -11,7 +11,8 @@ from pages.training.how_it_learned.looking import head_control
 from pages.training.how_it_learned.snapshots import at_step, steps, target_read
 from ui import engine
 from ui.components.scene import Axis, Card, Cards, Frame, Link, Row, Scene
-from ui.text import chance, number, visible
+from ui.components.scene.answer import quoted
+from ui.text import chance, number
 
 SHOWN = 7  # pieces of each text; a snapshot writes one more, which may be the end
 HEIGHT = 150  # of the curve
@@ -48,7 +49,7 @@ def frame(trace: Trace, read: Trace, head: str, losses: list[float], at: int) ->
         [Link((0, s), (1, t), float(weights[t, s]), "output") for t in range(len(labels)) for s in range(len(source))],
     )
     own = engine.trace(trace.text, decoding=Greedy(SHOWN + 1), name=at_step(steps()[at]).name)
-    writes = f"**{visible(own.translation) or '(nothing)'}**" + ("" if own.finished else " …")
+    writes = f"**{quoted(own.translation) if own.translation else '(nothing)'}**" + ("" if own.finished else " …")
     n_pieces = read.model.config.vocab_size
     blind = f"a blind guess: ln {n_pieces:,}", math.log(n_pieces)
     # Side by side, whatever the steps between them.

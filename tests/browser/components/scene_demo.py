@@ -25,6 +25,7 @@ from ui.components.scene import (
     Scene,
     scene,
 )
+from ui.components.scene.answer import quoted
 from ui.components.scene.layers import Slot, Tower, Wiring
 from ui.components.scene.strips import Square
 
@@ -47,7 +48,7 @@ def frame(at: int) -> Frame:
     bars = [Bar("first", share, f"{share:.2f}", before=0.25, strong=True), Bar(word, 0.1, "0.10")]
     return Frame(
         f"stop {at + 1}",
-        f"At **{share}** {word} is read.",
+        f"At **{share}** {quoted(word)} is read.",
         [
             [
                 Cards(rows, links, title="Cards", tall=(2, 5), slots=int(st.query_params.get("slots", 0))),

@@ -424,6 +424,13 @@ def test_texts_stay_texts(demo: Callable[..., Page]) -> None:
     expect(page.locator(".scene .answer")).to_contain_text("<img src=x onerror=window.pwned=1>")
 
 
+@pytest.mark.parametrize("word", ["a ** b ** c", "*", "***"])
+def test_asterisks_of_a_text_are_shown_and_never_bold(word: str, demo: Callable[..., Page]) -> None:
+    answer = demo(f"word={word}").locator(".scene .answer")
+    assert answer.text_content() == f"At 0.25 {word} is read."
+    assert answer.locator("b").all_text_contents() == ["0.25"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(scheme: str, demo: Callable[..., Page]) -> None:
     page = demo("by=slider&press=1", color_scheme=scheme)

@@ -12,10 +12,14 @@ from tests.browser.kit import settled, sideways
 pytestmark = pytest.mark.browser
 
 SENTENCE = "I put my money in the bank."
+LONG = (
+    "The old man with the long grey beard who lives in the small house by the sea gave the young girl a letter that "
+    "her father had written many years ago."
+)
 
 
-def opened(page: Page, url: str, query: str = "") -> Page:
-    page.goto(f"{url}/inference?sentence={SENTENCE}&{query}")
+def opened(page: Page, url: str, query: str = "", sentence: str = SENTENCE) -> Page:
+    page.goto(f"{url}/inference?sentence={sentence}&{query}")
     expect(page.locator(".st-key-way_on")).to_be_visible()
     return settled(page)
 
@@ -45,6 +49,31 @@ def shows(page: Page, step: int) -> None:
     expect(page.locator(".st-key-theatre .count")).to_have_text(re.compile(rf"^Step {step} of \d+$"))
     expect(page.locator(".st-key-why")).to_contain_text(f"(step {step})")
     expect(page).to_have_url(re.compile(rf"at={step}(&|$)") if step > 1 else re.compile(r"^(?!.*[?&]at=)"))
+
+
+def test_a_long_sentence_names_the_memory_beside_the_arrows_and_shows_four_lines(page: Page, url: str) -> None:
+    opened(page, url, sentence=LONG)
+    [(left, right)], arrows = page.locator(".stage").evaluate(
+        """({ ride }) => {
+            const said = [], { painter } = ride, { text } = painter;
+            painter.text = function (words, x, ...more) {
+                text.call(this, words, x, ...more);
+                if (words === "memory") said.push([x, x + painter.pen.measureText(words).width]);
+            };
+            ride.draw();
+            const [back, on] = ride.shifts.root.children;
+            return [said, [back, on].map((one) => [one.offsetLeft, one.offsetLeft + one.offsetWidth, one.textContent])];
+        }"""
+    )
+    assert 0 < left < right <= arrows[0][0] < arrows[0][1] <= arrows[1][0]
+    assert re.fullmatch(r"← \d+", arrows[0][2])
+    written = page.locator(".tw-translation")
+    lines = (
+        "one => [one.clientHeight, one.scrollHeight].map((size) => size / parseFloat(getComputedStyle(one).lineHeight))"
+    )
+    shown, whole = written.evaluate(lines)
+    assert whole > 4.9  # five lines: the half of the last tells that there is more
+    assert 4.3 < shown < 4.7
 
 
 def test_steps_forward_and_back_and_a_reload(page: Page, url: str) -> None:

@@ -127,6 +127,18 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
         expect(page.locator("h1")).to_contain_text(lesson.title)
 
 
+@pytest.mark.parametrize("width", [1280, 1000, 390])
+@pytest.mark.parametrize("stop", [2, 4])
+def test_the_matrices_of_lora_have_whole_names(stop: int, width: int, new_page: Callable[..., Page], url: str) -> None:
+    page = new_page(viewport={"width": width, "height": 844})
+    page.goto(f"{url}/lora-and-bitfit?stop={stop}")
+    titles = drawn(page).locator(".scene text.title").all_text_contents()
+    assert "added to W₀" in titles
+    notes = page.locator(".scene text.number").all_text_contents()
+    assert f"{(stop - 1) / 4:g} · (α/r)BA" in notes
+    assert "…" not in "".join(titles + notes)
+
+
 def has_all_that_matters_on_the_first_screen(page: Page, lesson: Lesson) -> None:
     """1280×720, before anybody scrolls: the question, a picture of the lesson's subject, and its control."""
     expect(page.get_by_text(lesson.asks, exact=True).first).to_be_in_viewport(ratio=1)

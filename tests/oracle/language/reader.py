@@ -397,11 +397,22 @@ def _component(name: str, data: dict[str, Any]) -> dict[str, Any]:
             small["pixels"] = pixels.reshape(small["height"], small["width"]).astype(float)
     if name == "stage":
         _unpack_stage(found)
+    if name == "scene":
+        found["frames"] = [frame | {"answer": _answer(frame["answer"])} for frame in found["frames"]]
     if name == "head_grid":
         flat = np.frombuffer(b64decode(data["maps"]), np.uint8)
         found["maps"] = flat.reshape(data["layers"], -1, data["height"], data["width"]) / 255
         del found["height"], found["width"]
     return found
+
+
+def _answer(text: str) -> str:
+    """What a scene says, without the joiners about the asterisks that it quotes. All others mark what is bold, in
+    pairs, close to the words: one that does not is told as RAW.
+    """
+    marks = re.sub("\u2060\\*\u2060", "", text).split("**")
+    is_well = len(marks) % 2 and all(one == one.strip() for one in marks[1::2]) and not any("*" in one for one in marks)
+    return text.replace("\u2060", "") if is_well else RAW + text
 
 
 def _unpack_stage(found: dict[str, Any]) -> None:

@@ -65,6 +65,12 @@ def number(value: float, digits: int = 4, minus: str = "−") -> str:
     return f"{_OPEN}{minus}|{digits}|{float(value)!r}{_CLOSE}"
 
 
+def perplexity(mean: float) -> str:
+    """What a mean loss comes to, as unsure as among so many: one decimal, or a whole number with commas."""
+    value = math.exp(mean)
+    return number(value, 1) if value < 999.95 else number(value, 0, ",")
+
+
 def tex(value: float, digits: int = 4) -> str:
     """The same within a formula."""
     return r"-\infty" if np.isneginf(value) else number(value, digits, "-")
@@ -264,6 +270,8 @@ def _number_agrees(style: str, second: str, third: str, shown: str) -> bool:
     if shown[0] in "-−" and (shown[0] != style or plain == 0):
         return False  # the wrong sign for minus, or a minus before nothing
     written = shown.replace("−", "-").replace(",", "")
+    if style == "," and shown != f"{int(float(written)):,}":
+        return False
     # The app computes in float32; so large a number is a power of e, and what its exponent is off counts that often.
     slack = 2e-5 * max(1.0, abs(value)) * max(1.0, math.log(max(1.0, abs(value))))
     return len(written.partition(".")[2]) == digits and abs(plain - value) <= 0.5 * 10.0**-digits * 1.001 + slack

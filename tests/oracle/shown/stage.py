@@ -269,8 +269,9 @@ class Story:
     def told(self) -> list[dict[str, Any]]:
         self.chosen = self.page.probabilities
         src, n, last = self.page.src, len(self.page.labels), len(self.decoder) - 1
-        example = src[second_word(src)]
-        cut = plural(len(src), "piece"), f"{self.vocab_size:,}", quoted(example), f"{example.id:,}"
+        own = [piece for piece in src if piece.id != EOS]
+        example = own[second_word(own)]
+        cut = plural(len(own), "piece"), f"{self.vocab_size:,}", quoted(example), f"{example.id:,}"
         self.add("pieces", prose.line("cut", *cut), "pieces")
         self.encode()
         self.write_first()

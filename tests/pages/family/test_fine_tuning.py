@@ -67,7 +67,11 @@ def test_twenty_long_sentences_fit_into_the_memory_of_a_training(name: str, auxi
     ],
 )
 def test_what_cannot_be_learned_from_is_told(written: str, says: str) -> None:
-    assert says in said(opened(SLUG, labelled_places=written))
+    app = opened(SLUG, labelled_places=written)
+    assert says in said(app)
+    assert "Train" not in [one.label for one in app.button]
+    firsts = [one.value for one in app.caption if one.value.startswith("First ")]  # in Check and in Do
+    assert [one.split(":")[0] for one in firsts] == ["First mend the sentences in See"] * 2
 
 
 def test_contradictory_labels_are_told_and_learned_from() -> None:

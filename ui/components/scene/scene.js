@@ -198,7 +198,8 @@ class SceneView {
       setAttribute(this.input, "aria-valuetext", frame.stop);
       setText(this.stopName, frame.stop);
     } else this.options[this.at].checked = true;
-    this.answer.replaceChildren(...frame.answer.split("**").map((text, n) => el(n % 2 ? "b" : "span", "", text)));
+    // Joiners keep the asterisks of a quoted text apart from those that stand for bold: see answer.py.
+    this.answer.replaceChildren(...frame.answer.split("**").map((text, n) => el(n % 2 ? "b" : "span", "", text.replaceAll("\u2060", ""))));
     setAttribute(this.picture, "aria-label", `${this.data.control}: ${frame.stop}`);
   }
 

@@ -140,7 +140,7 @@ class _Story:
         """The text is cut into pieces."""
         panel = self.panels[0]
         tokens = self.trace.tokens(panel.tokens)
-        what, sign = "The text is", " <eos> marks the end." if tokens[-1].id == EOS_ID else ""
+        what, sign = "The text is", ""
         if self.reads_alone:
             texts = what, " [CLS] and [SEP] stand around them."
             if sum(token.id == SEP_ID for token in tokens) > 1:
@@ -151,6 +151,8 @@ class _Story:
             sign += f" [MASK] hides {'one' if hidden == 1 else 'some'}." if hidden else ""
         elif panel.writes:  # of what a decoder alone will read, only the text is there yet
             tokens = tokens[1 : given_rows(self.trace)]
+        elif tokens[-1].id == EOS_ID:  # it is no piece of the text
+            tokens, sign = tokens[:-1], " One more, <eos>, marks the end."
         words = [token for token in tokens if is_word(token)] or list(tokens)
         example = words[min(1, len(words) - 1)]
         said = (

@@ -28,7 +28,7 @@ from tests.oracle.language.common import (
     tensor_matrix,
 )
 from tests.oracle.language.page import READABLE, Page, chances
-from tests.oracle.language.statement import rounding
+from tests.oracle.language.statement import perplexity, rounding
 from tests.oracle.language.words import inline, text_of
 from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids, Writer, greedy
@@ -138,8 +138,8 @@ def reading(page: Page, pattern: str, k: int, hidden: Pairs = frozenset()) -> An
     return sparse(text_on(page.sentence).ids, pattern, k, hidden)
 
 
-def perplexity(read: Gpt) -> float:
-    return math.exp(float(read["losses"][:-1].mean()))
+def of_text(read: Gpt) -> str:
+    return perplexity(float(read["losses"][:-1].mean()))
 
 
 def left(read: Network) -> int:
@@ -152,7 +152,7 @@ def path_of(read: Network) -> str:
 
 
 def sureness(read: Any) -> str:
-    return number(perplexity(read), 1) if isinstance(read, Gpt) else number(float(chances(read).mean()), 3)
+    return of_text(read) if isinstance(read, Gpt) else number(float(chances(read).mean()), 3)
 
 
 def names(page: Page) -> list[str]:
@@ -188,13 +188,13 @@ def scene(page: Page) -> Statements:
 
 def scene_frame(text: Text, n: int, k: int, stops: tuple[int, ...]) -> dict[str, Any]:
     read = sparse(text.ids, "window", k) if k else whole(text.ids)
-    pairs, mine, of_books = n * (n + 1) // 2, number(perplexity(read), 1), books()
+    pairs, mine, of_books = n * (n + 1) // 2, of_text(read), books()
     costs = [of_books["window"][str(one)] if one else of_books["all pairs"] for one in stops]
     at = stops.index(k)
     said = prose.line("all pairs your text's", pairs, mine, number(costs[0], 1))
     if k:
         higher = number(100 * (costs[at] / costs[0] - 1), 0)
-        said = prose.line("of pairs are left", left(read), pairs, mine, number(perplexity(whole(text.ids)), 1), higher)
+        said = prose.line("of pairs are left", left(read), pairs, mine, of_text(whole(text.ids)), higher)
     map_ = screen.matrix(
         read[f"{LAYER}.weights"].mean(0)[:16, :16], "Who asks whom", rows=["<sos>", *text.names][:16], ends=1.0
     )
@@ -325,7 +325,7 @@ def trained(page: Page) -> Statements:
     kept = {name: 2 * depth * width * held for name, held in kept.items()} | {"linear": state}
     of_books = {"all pairs": base} | {kind: measured["trained so"][f"gpt-{kind}"] for kind in ("squeezed", "linear")}
     own = {"all pairs": whole(ids), "linear": Gpt([*ids, EOS], "gpt-linear")}
-    yours = {name: number(float(np.exp(read["losses"][:-1].mean())), 1) for name, read in own.items()}
+    yours = {name: of_text(read) for name, read in own.items()}
     yield claims.table(
         f" | perplexity of books | more than with all | of your text | numbers to keep of {n} pieces",
         *(

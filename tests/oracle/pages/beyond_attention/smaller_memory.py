@@ -14,7 +14,7 @@ from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import chance, number
 from tests.oracle.language.common import Choice, Shown, Statements, check_cell, code_of, shown_tensor, tensor_matrix
 from tests.oracle.language.page import READABLE, Page, chances
-from tests.oracle.language.statement import magnitude, rounding
+from tests.oracle.language.statement import magnitude, perplexity, rounding
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids
@@ -195,9 +195,9 @@ def squeezing(page: Page) -> Statements:
     rows = []
     for r in (512, *SIZES):
         read = reading(ids) if r == 512 else SqueezedGpt(ids, r)
-        yours = math.exp(float(read["losses"][:-1].mean()))
+        yours = perplexity(float(read["losses"][:-1].mean()))
         shares = (percent(pairs[str(r)][name]) for name in ("same", "same_sentences"))
-        costs = number(books[str(r)]["perplexity"], 1), number(yours, 1)
+        costs = number(books[str(r)]["perplexity"], 1), yours
         rows.append((str(r), f"{n_bytes(r):,}", *shares, *costs))
     head = "r | bytes a piece | same next piece | same translation | GPT's perplexity | of your text"
     yield claims.table(head, *rows)

@@ -42,6 +42,11 @@ STATES: tuple[dict[str, str], ...] = (
 PASSES = 40  # of each model that is timed
 
 
+def two_digits(kl: float) -> str:
+    """In nats: two decimals, and more where these would not show two digits, six at most."""
+    return number(kl, next((n for n in range(2, 6) if kl * 10**n >= 10), 6))
+
+
 class Text(Hidden):
     """The page's text, one word of it hidden, and what the three models say of each word that can be."""
 
@@ -89,12 +94,12 @@ def scene_frame(text: Text, own: int) -> dict[str, Any]:
     words = [screen.card("[MASK]", "asked") if n == own else screen.card(word) for n, word in enumerate(text.shown)]
     kl = text.kl[own]
     gaps = [
-        screen.bar(who, gap, number(gap, 2), None, who == "taught")
+        screen.bar(who, gap, two_digits(gap), None, who == "taught")
         for who, gap in zip(STUDENTS.values(), kl, strict=True)
     ]
     guesses = [part for id in (first, nearly) for part in (visible(bert.entry(int(id))), chance(teacher.p[id]))]
     given = [chance(students[0].q[id]) for id in (first, nearly)]
-    far = [number(gap, 2) for gap in (*kl, *(figures(name)["kl"]["mean"] for name in STUDENTS))]
+    far = [two_digits(gap) for gap in (*kl, *(figures(name)["kl"]["mean"] for name in STUDENTS))]
     panels = [panel("teacher", teacher.p, False), panel("taught", students[0].q), panel("untaught", students[1].q)]
     return screen.frame(
         visible(text.shown[own]),
@@ -175,7 +180,7 @@ def predict(page: Page) -> Statements:
     yield prose.question("at t the teacher", 1, word, chance(once[best]), chance(twice[best]))
     near = int(text.kl[n][1] < text.kl[n][0])
     asked = {1 - near: prose.line("asked both")}
-    yield prose.question("hide which student", near, word, *(number(one, 2) for one in text.kl[n]), wrong=asked)
+    yield prose.question("hide which student", near, word, *(two_digits(one) for one in text.kl[n]), wrong=asked)
 
 
 code = code_of(

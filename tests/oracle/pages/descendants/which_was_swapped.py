@@ -21,7 +21,7 @@ from tests.oracle.language.common import (
     tensor_matrix,
 )
 from tests.oracle.language.page import Page
-from tests.oracle.language.words import inline
+from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
 from tests.oracle.passes.family import bert
 from tests.oracle.passes.forward import Array, softmax, tidied
@@ -107,7 +107,7 @@ def scene_frame(text: Text, rank: int) -> dict[str, Any]:
     suspects = sum(p > 0.5) - (bool(rank) and p[at] > 0.5)
     if rank:
         verdict = prose.words("verdicts")["noticed" if p[at] > 0.5 else "fooled"]
-        says = prose.line("is now", own, words[at], f"{rank:,}", chance(p[at]), verdict, suspects)
+        says = prose.line("is now", visible(own), visible(words[at]), f"{rank:,}", chance(p[at]), verdict, suspects)
     else:
         says = prose.line("nothing is swapped", suspects, len(p))
     rows = [screen.row(was, "your text"), screen.row(cards, "ELECTRA reads", "output")]

@@ -172,8 +172,10 @@ def first_picture(page: Page) -> Statements:
         ("system", "BLEU", "FLOPs of the training"), *((p[0], f"{p[1]:g}", magnitude(p[2])) for p in points)
     )
     yield from prose("this app s own", new[0], f"{round(new[2] / flops_of('translator'), -3):,.0f}")
-    rows = [[name, f"{bleu:g}", magnitude(flops)] for name, bleu, flops in own()]
-    yield Statement("table", [["this app's", "BLEU, everyday sentences", "FLOPs of the training"], *rows])
+    made = prose.words("how each is made")
+    rows = [[name, made[name], number(bleu, 2), magnitude(flops)] for name, bleu, flops in own()]
+    head = ["this app's", "how it is made", "BLEU, everyday sentences", "FLOPs of the training"]
+    yield Statement("table", [head, *rows])
     training = shipped.metrics("translator")["training"]
     teachers = [training["stages"][name] for name in ("german-english", "teacher-1", "teacher-2")]
     whole = {"d_model": 256, "d_ff": 1024, "n_layers": 3, "activation": "relu", "vocab_size": 8000}

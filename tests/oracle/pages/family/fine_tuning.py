@@ -212,8 +212,13 @@ def verdict(page: Page) -> Statements:
     yield from prose("your sentence so says", *says, len(learned), n, percent(right, n))
 
 
+def check(page: Page) -> Statements:
+    yield from prose("mend and check" if fault(page) else "check")
+
+
 def your_sentence(page: Page) -> Statements:
     yield from prose("your own sentence through")
+    yield from prose("mend and it labels" if fault(page) else "press train and it labels")
 
 
 # The 17 tags of Universal Dependencies in the order of their names, as a learner may call them.

@@ -24,7 +24,7 @@ from tests.oracle.language.common import (
     tensor_matrix,
 )  # fmt: skip
 from tests.oracle.language.page import READABLE, Page, likeliest
-from tests.oracle.language.statement import Statement
+from tests.oracle.language.statement import Statement, perplexity
 from tests.oracle.language.words import inline, visible
 from tests.oracle.passes import shipped
 from tests.oracle.passes.decode import Ids, filter_logits
@@ -156,7 +156,7 @@ def check(page: Page) -> Statements:
     yield from prose("the loss of the", len(costs))
     terms = " + ".join(number(cost, 2) for cost in costs[:5]) + (r" + \dots" if len(costs) > 5 else "")
     mean = costs.mean()
-    yield from prose("words", terms, len(costs), number(mean), number(math.exp(mean), 1))
+    yield from prose("words", terms, len(costs), number(mean), perplexity(mean))
 
 
 # --- Do: write on ----------------------------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def beside(page: Page) -> Statements:
     yield claims.table(
         "your text | mean loss, nats | perplexity | bits per byte",
         *(
-            (name, number(each.mean(), 3), number(math.exp(each.mean()), 1), number(each.sum() / math.log(2) / size, 3))
+            (name, number(each.mean(), 3), perplexity(each.mean()), number(each.sum() / math.log(2) / size, 3))
             for name, each in runs.items()
         ),
     )

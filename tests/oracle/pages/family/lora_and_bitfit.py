@@ -150,7 +150,9 @@ def matrices(style: str, share: float) -> list[dict[str, Any]]:
         screen.matrix(weights()[f"{path}.weight"][:14, :14], "W₀, 256 × 256", f"{n:,} locked", signed=True, pale=0.6),
         screen.matrix(up[:14], "B", "1,024", signed=True),
         screen.matrix(down[:, :14], "A, 4 × 256", "1,024", signed=True),
-        screen.matrix(share * corner, f"added to W₀: {share:g} · (α/r)BA", ends=float(abs(corner).max()), signed=True),
+        screen.matrix(
+            share * corner, "added to W₀", f"{share:g} · (α/r)BA", ends=float(abs(corner).max()), signed=True
+        ),
     ]
 
 

@@ -177,7 +177,7 @@ def nearest(entry: int) -> Statements:
         yield claims.bars(
             [name(id) for id, _ in near],
             [value for _, value in near],
-            f"{title}: the pieces nearest to {visible(name(entry))}, with their cosines",
+            f"{title}: the pieces nearest to {visible(name(entry))}, with their centred cosines",
         )
     as_near = int((usual() >= best[True] - 1e-6).sum())
     by_chance, usual_one = best[True] <= best[False] + 0.05, as_near > len(usual()) / 4
@@ -210,18 +210,18 @@ def ring(entry: int) -> Statements:
                 text=[html_safe(name(id)) for id in ids],
                 customdata=[number(value) for value in values],
                 marker={"size": 8, "color": blue},
-                hover="%{text}: cosine %{customdata}<extra></extra>",
+                hover="%{text}: centred cosine %{customdata}<extra></extra>",
             ),
         ],
         x={"visible": False, "range": [-1.45 * end, 1.45 * end]},
         y={"visible": False, "range": [-1.12 * end, 1.12 * end], "scaleanchor": "x"},
         annotations=[
-            *({"x": 0, "y": -r, "text": f"cosine {number(1 - r, 1)}", "showarrow": False} for r in circles),
+            *({"x": 0, "y": -r, "text": number(1 - r, 1), "showarrow": False} for r in circles),
             {"x": 0, "y": 0, "text": html_safe(name(entry)), "showarrow": False, "bgcolor": blue, "borderpad": 3},
         ],
     )  # fmt: skip
     yield from common.numbers_of_figure(
-        ("Piece", "Id", "Cosine"), *((name(id), str(id), number(value)) for id, value in near)
+        ("Piece", "Id", "Centred cosine"), *((name(id), str(id), number(value)) for id, value in near)
     )
 
 

@@ -72,7 +72,7 @@ def see(page: Page) -> Statements:
         selected=chosen(page),
         clickable=True,
     )
-    yield from cut_to((len(ids), "pieces"))
+    yield from cut_to((len(ids), "cards"))
     yield from prose("the ids which are")
     yield claims.code(str(ids))
     yield from prose("and back")

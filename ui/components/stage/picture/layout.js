@@ -97,10 +97,12 @@ function stacked(box, open, below) {
 }
 
 const ARROWS = 160; // pixels
+const CLOSE = 300; // where the panel's name, “memory” and the arrows would not fit side by side, these say no “more”
 
 /** How much of its upper right corner a panel's two arrows take: they are there if it has room for some pieces only. */
 function arrowsOf(box) {
-  return box.count === box.shown || box.w < 200 ? 0 : ARROWS; // what is said of a small one needs the room
+  if (box.count === box.shown || box.w < 200) return 0; // what is said of a small one needs the room
+  return box.w < CLOSE ? ARROWS / 2 : ARROWS;
 }
 
 /** The first token that a panel shows at time t, if it has room for some only: the window follows what is spoken of. */

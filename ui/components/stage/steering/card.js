@@ -97,7 +97,7 @@ class Card {
   }
 }
 
-/** The story as an ordered list: every item leads to its moment. */
+/** The story as an ordered list: every item leads to its moment; what is said of several in a row, to the last of them. */
 class StoryList {
   constructor(ride) {
     this.ride = ride;
@@ -109,7 +109,7 @@ class StoryList {
 
   renew(data) {
     this.list.replaceChildren(
-      ...data.moments.map((moment) => {
+      ...data.moments.filter(({ caption }, n) => caption !== data.moments[n + 1]?.caption).map((moment) => {
         const item = el("li");
         const button = el("button", "", moment.caption);
         button.type = "button";

@@ -121,8 +121,9 @@ class Shifts {
       const last = box.count - box.shown;
       const [back, on] = [...this.root.children].slice(2 * panel, 2 * panel + 2);
       const first = Math.round(box.first);
-      this.place(back, box, first, `← ${first} more`, box.x + box.w - ARROWS);
-      this.place(on, box, last - first, `${last - first} more →`, box.x + box.w - 82);
+      const more = box.w < CLOSE ? "" : " more";
+      this.place(back, box, first, `← ${first}${more}`, box.x + box.w - arrowsOf(box));
+      this.place(on, box, last - first, `${last - first}${more} →`, box.x + box.w - arrowsOf(box) / 2 - 2);
     });
   }
 
@@ -131,7 +132,7 @@ class Shifts {
     if (button.hidden) return;
     button.disabled = hidden <= 0;
     setText(button, hidden > 0 ? text : "");
-    button.style.cssText = `left:${x}px;top:${box.y + 3}px`;
+    button.style.cssText = `left:${x}px;top:${box.y + 3}px;width:${arrowsOf(box) / 2 - 5}px`;
   }
 
   build(data) {
