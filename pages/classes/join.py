@@ -31,7 +31,7 @@ def door() -> None:
     )
     with st.form("join", border=True, width=420):
         code = st.text_input("Code of the class", st.query_params.get("code", "")[:40], key="class/code")
-        nickname = st.text_input("Nickname, if you like", key="class/nickname")
+        nickname = st.text_input("Nickname, if you like", key="class/nickname", max_chars=MAX_NICKNAME)
         pressed = st.form_submit_button("Join", type="primary")
     if pressed:
         with told():
@@ -39,8 +39,6 @@ def door() -> None:
             st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
             st.query_params.pop("code", None)
             st.rerun()
-    if len(nickname) > MAX_NICKNAME:
-        st.caption(f"A nickname is cut after {MAX_NICKNAME} letters.")
 
 
 @st.fragment(run_every=LOOK_SECONDS)
