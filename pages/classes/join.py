@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from classroom.codes import clean, new_secret
+from classroom.codes import clean, new_secret, read_code
 from classroom.members import MAX_NICKNAME, MAX_SENTENCE, join, leave, offer, offered
 from classroom.polls import Shown, answer
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
@@ -16,7 +16,7 @@ from ui.text import bold, in_markdown
 from ui.visitor import one_browser
 
 LOOK_SECONDS = 2.0
-_TOKEN = "class.token"  # in the session
+_TOKEN, _NEXT_TOKEN = "class.token", "class.next_token"  # in the session
 
 
 def door() -> None:
@@ -39,6 +39,28 @@ def door() -> None:
             st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
             st.query_params.pop("code", None)
             st.rerun()
+
+
+def other_class(mine: Seat) -> None:
+    """A link of another class moves nobody by itself: a stranger may have sent it, and answers would be lost."""
+    code = read_code(st.query_params.get("code", ""))
+    if code in ("", mine.code):
+        return
+    old, name = bold(mine.code), f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
+    st.warning(
+        f"This link is for the class **{code}**, but you are in the class {old}{name}. You can be in one class at a "
+        f"time. If you change, you leave {old}, and your answers there are deleted."
+    )
+    button(f"Leave {mine.code} and join {code}", "class_change", "", partial(_change, mine, code))
+
+
+def _change(mine: Seat, code: str) -> None:
+    """First in, then out: whoever is not let in stays where they are. Once more after a failure is as good as once."""
+    token = st.session_state.setdefault(_NEXT_TOKEN, new_secret())
+    member = join(room().db, code, token, mine.member.nickname, address(), visitor=one_browser())
+    leave(room().db, mine.member)
+    st.session_state[MEMBER] = Seat(member, code, st.session_state.pop(_NEXT_TOKEN))
+    st.query_params.pop("code", None)
 
 
 @st.fragment(run_every=LOOK_SECONDS)
@@ -124,6 +146,7 @@ with told():
     else:
         keep_code_and_secret(LEARNER, mine.code, mine.token)
         room_for_the_class()
+        other_class(mine)
         name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
         st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
         asked(mine)

@@ -84,7 +84,7 @@ def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) 
     """A button that does something before the page is drawn anew, so that no other run can lose the click; and below it
     why that was not done, if something went wrong.
 
-    Args: of: MEMBER or DESK; looks: for Streamlit's button
+    Args: of: MEMBER or DESK, or '' if nobody's class turns out to be deleted by it; looks: for Streamlit's button
     """
     st.button(label, key=key, on_click=on_press, args=(of, do), **looks)
     failed(key)

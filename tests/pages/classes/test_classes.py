@@ -15,11 +15,21 @@ from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
 from classroom import members as members_module
-from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
+from classroom.classes import (
+    HERE_SECONDS,
+    MAX_TITLE,
+    NO_CLASS,
+    delete_class,
+    lock_class,
+    open_class,
+    people,
+    seconds,
+    send,
+)  # fmt: skip
 from classroom.classes import teach as teach_class
 from classroom.database import BUSY, FULL, GONE, NEWER, Database
 from classroom.errors import BusyError, FullError, NotTheTeacherError
-from classroom.members import LEFT, MAX_NICKNAME, join, offer, report, stand
+from classroom.members import LEFT, LOCKED, MAX_NICKNAME, NOT_LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
@@ -68,10 +78,11 @@ def a_learner(db: Database, at: Desk, name: str = "Ada") -> Seat:
     return Seat(join(db, at.teacher.code, token, name, "school"), at.teacher.code, token)
 
 
-def sitting(seat: Seat, page: str = "join") -> AppTest:
+def sitting(seat: Seat, page: str = "join", **parameters: str) -> AppTest:
     """A page of a learner who is in a class."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.session_state[MEMBER] = seat
+    app.query_params.update(parameters)
     return sound(go_to(app, page).run())
 
 
@@ -231,6 +242,66 @@ def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
         tokens = {seat.token, (seat := press(app, "Join").session_state[MEMBER]).token}
         assert len(tokens) == 2
         press(app, "Leave and delete my answers")
+
+
+@ON_BOTH
+def test_a_link_of_another_class_moves_a_learner_at_the_press_of_a_button_alone(db: Database) -> None:
+    old, new = a_class(db), a_class(db)
+    ada = a_learner(db, old, "*Ada*")
+    answer(db, ada.member, ask(db, old.teacher, PRIMES), frozenset({1}))
+    app = sitting(ada, code=new.teacher.code.lower())
+    codes = f"the class **{new.teacher.code}**, but you are in the class **{old.teacher.code}** as ***Ada***."
+    assert codes in warnings(app)[0]
+    for _ in range(2):
+        assert [len(people(db, at.teacher)) for at in (old, new)] == [1, 0]
+        sound(app.run())
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert not warnings(app)
+    assert f"You are in the class **{new.teacher.code}** as ***Ada***." in plain(markdown(app))
+    assert [[one.nickname for one in people(db, at.teacher)] for at in (old, new)] == [[], ["*Ada*"]]
+    seat = app.session_state[MEMBER]
+    assert seat.token != ada.token  # nothing leads back to whom they were
+    assert cookies(app)["walkthrough_learner"] == f"{new.teacher.code}.{seat.token}"
+    assert "code" not in app.query_params
+
+
+@pytest.mark.parametrize("why", ["there is none", "it is locked"])
+def test_whoever_is_not_let_into_another_class_stays_in_theirs(why: str, db: Database) -> None:
+    old, new = a_class(db), a_class(db)
+    app = sitting(ada := a_learner(db, old), code=new.teacher.code)
+    if why == "there is none":
+        delete_class(db, new.teacher)
+    else:
+        lock_class(db, new.teacher, True)
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert warnings(app)[1] == (NO_CLASS if why == "there is none" else LOCKED)
+    assert app.session_state[MEMBER] == ada
+    assert len(people(db, old.teacher)) == 1
+
+
+def test_whoever_could_not_leave_takes_one_seat_however_often_they_press(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = a_class(db), a_class(db)
+    app = sitting(ada := a_learner(db, old), code=new.teacher.code)
+
+    def full(*_: object) -> None:
+        raise FullError(NOT_LEFT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("classroom.members.delete_rows", full)
+        for _ in range(2):
+            press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+            assert warnings(app)[1] == NOT_LEFT
+            assert app.session_state[MEMBER] == ada
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert [len(people(db, at.teacher)) for at in (old, new)] == [0, 1]
+
+
+@pytest.mark.parametrize("code", ["", "own", "x", HOSTILE, "x" * 10_000])
+def test_a_link_of_no_other_class_says_nothing(code: str, db: Database) -> None:
+    ada = a_learner(db, a_class(db))
+    assert not warnings(sitting(ada, code=ada.code.lower() if code == "own" else code))
 
 
 def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Database) -> None:
