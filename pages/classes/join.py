@@ -22,7 +22,9 @@ _TOKEN, _NEXT_TOKEN = "class.token", "class.next_token"  # in the session
 def door() -> None:
     """The form by which one joins. The browser keeps the token before, so that two tabs are one learner."""
     token = st.session_state.setdefault(_TOKEN, code_and_secret(LEARNER)[1] or new_secret())
-    if OUT not in st.session_state:
+    if why := st.session_state.get(OUT[MEMBER], ""):
+        st.warning(in_markdown(why))
+    else:
         keep_code_and_secret(LEARNER, "", token)
     st.markdown(
         "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
@@ -74,6 +76,8 @@ def asked(mine: Seat) -> None:
             st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
         else:
             _question(mine, poll, given(mine, poll.poll_id, again=True))
+    if seat() is None:
+        st.rerun()  # the rest of the page speaks as if they were in it
 
 
 def _question(mine: Seat, poll: Shown, chosen: frozenset[int]) -> None:
@@ -144,12 +148,12 @@ with told():
     if mine is None:
         door()
     else:
+        st.session_state.pop(OUT[MEMBER], None)
         keep_code_and_secret(LEARNER, mine.code, mine.token)
         room_for_the_class()
         other_class(mine)
         name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
         st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
         asked(mine)
-        if seat() is not None:  # else they have left, in another tab
-            sentence_offer(mine)
-            way_out(mine)
+        sentence_offer(mine)
+        way_out(mine)

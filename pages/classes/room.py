@@ -77,7 +77,7 @@ def told(key: str | None = None) -> Iterator[None]:
 def _note(key: str | None, error: ClassError) -> None:
     if key and isinstance(error, NoSuchClassError):
         st.session_state[key] = None
-        st.session_state[OUT] = True
+        st.session_state[OUT[key]] = str(error)
 
 
 def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) -> None:
@@ -97,7 +97,8 @@ def on_press(of: str, do: Callable[[], None]) -> None:
         do()
     except ClassError as error:
         _note(of, error)
-        st.session_state[_FAILED] = str(error)
+        if not of or st.session_state.get(of, True) is not None:  # else they are told at the door
+            st.session_state[_FAILED] = str(error)
 
 
 def failed(place: str) -> None:

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from classroom import members as members_module
 from classroom.classes import (
+    ENDED,
     HERE_SECONDS,
     MAX_TITLE,
     NO_CLASS,
@@ -424,6 +425,16 @@ def test_a_link_that_came_while_the_store_was_busy_is_tried_again(
     assert app.session_state[DESK].teacher == at.teacher
 
 
+def test_whose_class_was_deleted_on_another_device_is_told_so_where_the_next_is_opened(db: Database) -> None:
+    app = standing(at := a_class(db), "Invitation")
+    delete_class(db, at.teacher)
+    sound(app.run())
+    for _ in range(2):
+        assert warnings(sound(app.run())) == [ENDED]
+    press(app, "Open a class")
+    assert not warnings(app)
+
+
 def test_two_devices_of_a_teacher_do_not_undo_each_others_lock(db: Database) -> None:
     at = a_class(db)
     laptop, phone = standing(at, "Invitation"), standing(at, "Invitation")
@@ -548,8 +559,42 @@ def test_who_left_in_one_tab_is_told_so_in_the_other(db: Database) -> None:
     one, two = sitting(ada), sitting(ada)
     press(one, "Leave and delete my answers")
     fresh()
-    assert warnings(sound(two.run())) == [LEFT]
-    assert not two.info
+    is_out(sound(two.run()), LEFT)
+
+
+@ON_BOTH
+@pytest.mark.parametrize("found_out", ["as they look", "as they press"])
+def test_whose_class_is_over_is_told_so_and_nothing_else_is_said_of_it(found_out: str, db: Database) -> None:
+    at, other = a_class(db), a_class(db)
+    app = sitting(a_learner(db, at))
+    delete_class(db, at.teacher)
+    if found_out == "as they look":
+        fresh()
+        sound(app.run())
+    else:
+        press(app, "Let my teacher show the sentence above")
+    is_out(app, ENDED)
+    is_out(sound(app.run()), ENDED)
+    app.text_input(key="class/code").input(other.teacher.code)
+    press(app, "Join")
+    assert not warnings(app)
+    assert f"You are in the class **{other.teacher.code}**." in markdown(app)
+    ask(db, other.teacher, PRIMES)
+    fresh()
+    assert not warnings(sound(app.run()))
+    assert "walkthrough_learner" in cookies(press(app, "Leave and delete my answers"))
+
+
+def is_out(app: AppTest, why: str) -> None:
+    """The page tells a learner why they are in no class, and asks for a code: no word of what one does in a class."""
+    assert warnings(app) == [why]
+    assert "You are in" not in markdown(app)
+    assert not app.info
+    assert not app.subheader
+    assert app.text_input(key="class/code").label == "Code of the class"
+    labels = {one.label for one in app.button}
+    assert "Join" in labels
+    assert not labels & {"Let my teacher show the sentence above", "Leave and delete my answers"}
 
 
 @ON_BOTH
