@@ -693,6 +693,40 @@ def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
     assert (place.page, dict(place.state)) == ("masking", {"sentence": "A dog."})
 
 
+def test_why_the_class_was_not_sent_stands_until_the_next_press(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = a_class(db)
+    app = standing(at, page="masking", sentence="a " * 1100)
+
+    def typed(sentence: str) -> None:
+        app.query_params["sentence"] = sentence
+        sound(app.run())
+
+    app = press(app, "Everyone here now")
+    (said,) = warnings(app)
+    assert said.startswith("The class cannot be sent there: the address of that page is too long")
+    for _ in range(3):  # looks at the class, one every two seconds
+        assert warnings(sound(app.run())) == [said]
+
+    def busy(*_: object) -> None:
+        raise BusyError(BUSY)
+
+    typed("A dog.")
+    with monkeypatch.context() as patch:
+        patch.setattr(strip_module, "send", busy)
+        press(app, "Everyone here now")
+    assert warnings(sound(app.run())) == [BUSY]
+    assert not warnings(sound(go_to(app, "encoder").run()))  # of another page it says nothing
+    assert not warnings(sound(go_to(app, "masking").run()))
+    typed("a " * 1100)
+    assert warnings(press(app, "Everyone here now")) == [said]
+    typed("A dog.")
+    assert warnings(app) == [said]
+    assert not warnings(press(app, "Everyone here now"))
+    place = overview(db, at.teacher).place
+    assert place
+    assert place.state["sentence"] == "A dog."
+
+
 @ON_BOTH
 def test_the_results_and_the_end(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     at, saved_as, draw = a_class(db), [], st.download_button
