@@ -63,7 +63,8 @@ def door() -> None:
     st.markdown(
         "Open a class: your learners join with a code, on their own devices and without an account. You put questions "
         "to them, see the answers come in, and bring everyone to the page that you are on. Everything is deleted after "
-        "30 days, or when you say so."
+        "30 days, or when you say so. A browser has one class at a time: for another one, delete the first, or use "
+        "another browser."
     )
     with st.form("open", border=True, width=420):
         title = st.text_input("Name of the class, if you like", key="teach/title", max_chars=MAX_TITLE)

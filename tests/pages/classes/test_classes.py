@@ -425,6 +425,14 @@ def test_a_link_that_came_while_the_store_was_busy_is_tried_again(
     assert app.session_state[DESK].teacher == at.teacher
 
 
+def test_a_browser_has_one_class_at_a_time_and_says_so_where_it_is_opened(db: Database) -> None:
+    app = opened(TEACH)
+    assert "A browser has one class at a time" in markdown(app)
+    press(app, "Open a class")
+    assert "Open a class" not in [one.label for one in app.button]
+    assert app.session_state[DESK].secret
+
+
 def test_whose_class_was_deleted_on_another_device_is_told_so_where_the_next_is_opened(db: Database) -> None:
     app = standing(at := a_class(db), "Invitation")
     delete_class(db, at.teacher)
