@@ -55,8 +55,11 @@ def join(
             if not all(within):
                 raise TooManyTriesError(MANY_SEATS_ALL if within.visitor else MANY_SEATS)
             make_room(session, room, now)
-            name = clean(nickname, MAX_NICKNAME)
-            known = Learner(class_id=room.id, token_hash=hashed(token), nickname=name, joined=now, seen=now)
+            room.seats += 1
+            known = Learner(
+                class_id=room.id, token_hash=hashed(token), number=room.seats, nickname=clean(nickname, MAX_NICKNAME),
+                joined=now, seen=now,
+            )  # fmt: skip
             session.add(known)
     return Member(room.id, known.id, known.nickname, room.title)
 

@@ -682,6 +682,19 @@ def test_all_right_is_who_has_answered_as_many_as_the_lesson_asks_now(db: Databa
     assert progress(standing(at, "Progress")) == [(83, said)]
 
 
+def test_who_has_no_nickname_is_called_by_a_number_that_stays(db: Database) -> None:
+    at = a_class(db)
+    for name in ("a", "b", "c"):
+        seat = Seat(join(db, at.teacher.code, name, "", "school"), at.teacher.code, name)
+        report(db, seat.member, {"masking": (1, 2)})
+        if name == "a":
+            press(sitting(seat), "Leave and delete my answers")
+    app = standing(at, "Progress")
+    sound(app.toggle(key="teach/each").set_value(True).run())
+    (body,) = (e.proto.body for e in app.get("html") if "Answered right" in e.proto.body)
+    assert re.findall(r"Learner \d", body) == ["Learner 2", "Learner 3"]
+
+
 def test_beside_a_page_stand_twelve_nicknames_and_how_many_more_there_are() -> None:
     names = [*"abcdefghijkl"]
     assert where._names([*names[:6], "", *names[6:], ""]) == ", ".join(names)
@@ -843,7 +856,7 @@ def test_a_store_of_a_newer_version_is_one_sentence_and_lessons_go_on(db: Databa
         assert warnings(app) == [NEWER]
         assert [one.value for one in app.title] == ["Masking"]
     with db.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '3'"))
+        session.execute(text("UPDATE alembic_version SET version_num = '4'"))
     db.close()  # the pages have opened it anew
     assert not warnings(sitting(ada))
 
