@@ -81,11 +81,13 @@ class Place:
 class Somebody:
     """A learner as the teacher sees one.
 
+    number:   counts those who have ever joined, from 1
     here:     heard of just now; sentence: '' if they offered none
     progress: by lesson, how many questions they answered right, and how many it asks
     """
 
     learner_id: int
+    number: int
     nickname: str
     page: str
     here: bool
@@ -229,7 +231,8 @@ def people(db: Database, teacher: Teacher, now: int | None = None) -> list[Someb
 
 def _somebody(one: Learner, now: int) -> Somebody:
     progress = {lesson: (right, of) for lesson, (right, of) in one.progress.items()}
-    return Somebody(one.id, one.nickname, one.page, abs(now - one.seen) <= HERE_SECONDS, one.sentence, progress)
+    here = abs(now - one.seen) <= HERE_SECONDS
+    return Somebody(one.id, one.number, one.nickname, one.page, here, one.sentence, progress)
 
 
 def send(db: Database, teacher: Teacher, page: str, state: Mapping[str, str], pages: frozenset[str]) -> None:

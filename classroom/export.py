@@ -16,15 +16,13 @@ HEAD = ("question", "text", "learner", "nickname", "answer", "right", "time (UTC
 def results(db: Database, teacher: Teacher) -> bytes:
     """Every answer of a class as CSV: the number of the question and its text, the learner, what was answered.
 
-    Learners are counted from 1 in the order in which they joined; "right" is yes or no, or empty where nobody said
-    which answer is.
+    Learners are counted from 1 in the order in which they joined, with those who have left; "right" is yes or no, or
+    empty where nobody said which answer is.
 
     Raises: NoSuchClassError; StoreError
     """
     with db.reading() as session:
         own(session, teacher)
-        ours = select(Learner).where(Learner.class_id == teacher.class_id).order_by(Learner.id)
-        numbers = {one.id: n for n, one in enumerate(session.scalars(ours), 1)}
         rows = session.execute(
             select(Poll, Answer, Learner)
             .join(Answer, Answer.poll_id == Poll.id)
@@ -36,7 +34,7 @@ def results(db: Database, teacher: Teacher) -> bytes:
             (
                 str(poll.number),
                 poll.text,
-                str(numbers[learner.id]),
+                str(learner.number),
                 learner.nickname,
                 "; ".join(poll.options[n] for n in sorted(read_chosen(given.chosen))),
                 ("yes" if read_chosen(given.chosen) == frozenset(poll.right) else "no") if poll.right else "",

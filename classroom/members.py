@@ -24,8 +24,8 @@ CROWDED = f"This class is full: {MAX_LEARNERS} learners are in it."
 MANY_SEATS = "Many have joined classes from this browser: wait an hour, then try again."
 MANY_SEATS_ALL = "Many have joined classes from your network: wait an hour, then try again."
 LEFT = (
-    "You are in this class no more: you left it in another tab, or it was full while you were away. To come back, load "
-    "this page again and type the code."
+    "You are in this class no more: you left it in another tab, or it was full while you were away. To come back, open "
+    "“Join a class” and type the code."
 )
 NOT_LEFT = (
     "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
@@ -55,8 +55,11 @@ def join(
             if not all(within):
                 raise TooManyTriesError(MANY_SEATS_ALL if within.visitor else MANY_SEATS)
             make_room(session, room, now)
-            name = clean(nickname, MAX_NICKNAME)
-            known = Learner(class_id=room.id, token_hash=hashed(token), nickname=name, joined=now, seen=now)
+            room.seats += 1
+            known = Learner(
+                class_id=room.id, token_hash=hashed(token), number=room.seats, nickname=clean(nickname, MAX_NICKNAME),
+                joined=now, seen=now,
+            )  # fmt: skip
             session.add(known)
     return Member(room.id, known.id, known.nickname, room.title)
 

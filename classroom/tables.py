@@ -33,6 +33,7 @@ class Class(Base):
     code:        by which learners join; secret_hash: of the teacher's secret, which itself is kept nowhere
     locked:      nobody else may join
     place:       the page and its state that the teacher last sent the class to; moves: how often there was one
+    seats:       how many have ever joined
     due_since:   when its last day was first seen to have begun, see `classes.sweep`
     """
 
@@ -47,6 +48,7 @@ class Class(Base):
     locked: Mapped[bool] = mapped_column(default=False)
     place: Mapped[dict[str, Any]] = mapped_column(default=dict)
     moves: Mapped[int] = mapped_column(default=0)
+    seats: Mapped[int] = mapped_column(default=0)
     due_since: Mapped[int | None] = mapped_column(BigInteger)
 
 
@@ -54,6 +56,7 @@ class Learner(Base):
     """Somebody who joined a class with one browser.
 
     token_hash: of the random token that the browser keeps
+    number:     counts those who joined the class from 1; who left keeps theirs, so that the others keep theirs
     page:       the address of the page that they are on; seen: when they were last heard of
     sentence:   their own, if they agreed that the teacher may show it, else ''
     progress:   by the address of a lesson: how many questions they answered right, and how many it asks
@@ -65,6 +68,7 @@ class Learner(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     class_id: Mapped[int] = mapped_column(ForeignKey(Class.id, ondelete="CASCADE"))
     token_hash: Mapped[str] = mapped_column(String(HASH_LENGTH))
+    number: Mapped[int]
     nickname: Mapped[str] = mapped_column(String(40))
     joined: Mapped[int] = mapped_column(BigInteger)
     seen: Mapped[int] = mapped_column(BigInteger)

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from classroom.codes import clean, new_secret
+from classroom.codes import clean, new_secret, read_code
 from classroom.members import MAX_NICKNAME, MAX_SENTENCE, join, leave, offer, offered
 from classroom.polls import Shown, answer
 from pages.classes.browser import LEARNER, MEMBER, OUT, code_and_secret, keep_code_and_secret, room_for_the_class
@@ -16,13 +16,15 @@ from ui.text import bold, in_markdown
 from ui.visitor import one_browser
 
 LOOK_SECONDS = 2.0
-_TOKEN = "class.token"  # in the session
+_TOKEN, _NEXT_TOKEN = "class.token", "class.next_token"  # in the session
 
 
 def door() -> None:
     """The form by which one joins. The browser keeps the token before, so that two tabs are one learner."""
     token = st.session_state.setdefault(_TOKEN, code_and_secret(LEARNER)[1] or new_secret())
-    if OUT not in st.session_state:
+    if why := st.session_state.get(OUT[MEMBER], ""):
+        st.warning(in_markdown(why))
+    else:
         keep_code_and_secret(LEARNER, "", token)
     st.markdown(
         "Your teacher shows a code of six letters and digits. You need no account and no name; the class forgets "
@@ -31,7 +33,7 @@ def door() -> None:
     )
     with st.form("join", border=True, width=420):
         code = st.text_input("Code of the class", st.query_params.get("code", "")[:40], key="class/code")
-        nickname = st.text_input("Nickname, if you like", key="class/nickname")
+        nickname = st.text_input("Nickname, if you like", key="class/nickname", max_chars=MAX_NICKNAME)
         pressed = st.form_submit_button("Join", type="primary")
     if pressed:
         with told():
@@ -39,8 +41,28 @@ def door() -> None:
             st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
             st.query_params.pop("code", None)
             st.rerun()
-    if len(nickname) > MAX_NICKNAME:
-        st.caption(f"A nickname is cut after {MAX_NICKNAME} letters.")
+
+
+def other_class(mine: Seat) -> None:
+    """A link of another class moves nobody by itself: a stranger may have sent it, and answers would be lost."""
+    code = read_code(st.query_params.get("code", ""))
+    if code in ("", mine.code):
+        return
+    old, name = bold(mine.code), f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
+    st.warning(
+        f"This link is for the class **{code}**, but you are in the class {old}{name}. You can be in one class at a "
+        f"time. If you change, you leave {old}, and your answers there are deleted."
+    )
+    button(f"Leave {mine.code} and join {code}", "class_change", "", partial(_change, mine, code))
+
+
+def _change(mine: Seat, code: str) -> None:
+    """First in, then out: whoever is not let in stays where they are. Once more after a failure is as good as once."""
+    token = st.session_state.setdefault(_NEXT_TOKEN, new_secret())
+    member = join(room().db, code, token, mine.member.nickname, address(), visitor=one_browser())
+    leave(room().db, mine.member)
+    st.session_state[MEMBER] = Seat(member, code, st.session_state.pop(_NEXT_TOKEN))
+    st.query_params.pop("code", None)
 
 
 @st.fragment(run_every=LOOK_SECONDS)
@@ -54,6 +76,8 @@ def asked(mine: Seat) -> None:
             st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
         else:
             _question(mine, poll, given(mine, poll.poll_id, again=True))
+    if seat() is None:
+        st.rerun()  # the rest of the page speaks as if they were in it
 
 
 def _question(mine: Seat, poll: Shown, chosen: frozenset[int]) -> None:
@@ -124,11 +148,12 @@ with told():
     if mine is None:
         door()
     else:
+        st.session_state.pop(OUT[MEMBER], None)
         keep_code_and_secret(LEARNER, mine.code, mine.token)
         room_for_the_class()
+        other_class(mine)
         name = f" as {bold(mine.member.nickname)}" if mine.member.nickname else ""
         st.markdown(f"You are in the class **{in_markdown(mine.code)}**{name}.")
         asked(mine)
-        if seat() is not None:  # else they have left, in another tab
-            sentence_offer(mine)
-            way_out(mine)
+        sentence_offer(mine)
+        way_out(mine)

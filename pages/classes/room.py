@@ -77,14 +77,14 @@ def told(key: str | None = None) -> Iterator[None]:
 def _note(key: str | None, error: ClassError) -> None:
     if key and isinstance(error, NoSuchClassError):
         st.session_state[key] = None
-        st.session_state[OUT] = True
+        st.session_state[OUT[key]] = str(error)
 
 
 def button(label: str, key: str, of: str, do: Callable[[], None], **looks: Any) -> None:
     """A button that does something before the page is drawn anew, so that no other run can lose the click; and below it
     why that was not done, if something went wrong.
 
-    Args: of: MEMBER or DESK; looks: for Streamlit's button
+    Args: of: MEMBER or DESK, or '' if nobody's class turns out to be deleted by it; looks: for Streamlit's button
     """
     st.button(label, key=key, on_click=on_press, args=(of, do), **looks)
     failed(key)
@@ -97,7 +97,8 @@ def on_press(of: str, do: Callable[[], None]) -> None:
         do()
     except ClassError as error:
         _note(of, error)
-        st.session_state[_FAILED] = str(error)
+        if not of or st.session_state.get(of, True) is not None:  # else they are told at the door
+            st.session_state[_FAILED] = str(error)
 
 
 def failed(place: str) -> None:

@@ -48,12 +48,12 @@ def _lesson(title: str, counts: Sequence[tuple[int, int]], everyone: Sequence[So
 def _each(everyone: Sequence[Somebody]) -> None:
     """Who has no nickname is called by their number, as in the results."""
     lines = []
-    for n, one in enumerate(everyone, 1):
+    for one in everyone:
         right, of = (sum(counts[i] for counts in one.progress.values()) for i in (0, 1))
         parts = [
             f"{lesson.title} {one.progress[lesson.slug][0]} of {one.progress[lesson.slug][1]}"
             for lesson in COURSE.lessons
             if lesson.slug in one.progress
         ]
-        lines.append((one.nickname or f"Learner {n}", f"{right} of {of}" if of else "0", ", ".join(parts)))
+        lines.append((one.nickname or f"Learner {one.number}", f"{right} of {of}" if of else "0", ", ".join(parts)))
     table(("Learner", "Answered right", "In which lessons"), lines)

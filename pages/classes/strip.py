@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from classroom.classes import send
+from classroom.errors import NotPossibleError, StoreError
 from classroom.members import report, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
@@ -14,7 +15,7 @@ from serving.streamlit_private import Page
 from ui.controls.go import go
 from ui.course.lesson import COURSE
 from ui.course.progress import right_by_lesson
-from ui.text import bold
+from ui.text import bold, in_markdown
 
 LOOK_SECONDS = 2.0  # between two looks at the class
 STAND_SECONDS = 60  # between two notes that a learner is still on a page
@@ -22,6 +23,7 @@ OWN_PAGES = ("join", "teach")
 NOT_SENT = ("present", "step", "class", "secret", "code", "desk")  # of an address: the sender's own business
 AGAIN_SECONDS = 4  # after which who has not come is sent once more: a busy browser may lose one message
 GIVEN_UP_SECONDS = 12
+_UNSENT = "class.unsent"  # in the session: a page to which the class could not be sent, and why
 _MOVE, _SENT, _STOOD, _TOLD = "class.move", "class.sent", "class.stood", "class.told"  # in the session
 
 
@@ -108,7 +110,22 @@ def _teacher(page: str, at: Desk, own: Page) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="class_desk"):
             st.markdown(f"You teach **{at.teacher.code}** · {seen.here} here", width="content")
             if st.button("Everyone here now", key="class_send", help="Brings all learners to this page as it is."):
-                state = {name: value for name, value in st.query_params.items() if name not in NOT_SENT}
-                send(room().db, at.teacher, page, state, frozenset([page]))
-                st.toast("Sent: they will be here in a moment.")
+                _send(page, at)
             st.page_link(own, label="To your class →")
+        where, why = st.session_state.get(_UNSENT, (page, ""))
+        if where != page:
+            del st.session_state[_UNSENT]
+        elif why:
+            st.warning(in_markdown(why))
+
+
+def _send(page: str, at: Desk) -> None:
+    """Bring everyone here. Why that could not be done is kept until the next press: this line is soon drawn anew."""
+    st.session_state.pop(_UNSENT, None)
+    state = {name: value for name, value in st.query_params.items() if name not in NOT_SENT}
+    try:
+        send(room().db, at.teacher, page, state, frozenset([page]))
+    except (NotPossibleError, StoreError) as error:
+        st.session_state[_UNSENT] = page, str(error)
+    else:
+        st.toast("Sent: they will be here in a moment.")

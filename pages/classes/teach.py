@@ -10,13 +10,13 @@ from classroom.errors import NotTheTeacherError
 from classroom.export import results as results_file
 from classroom.polls import overview
 from classroom.qr import qr_code
-from pages.classes.browser import DESK, TEACHER, keep_code_and_secret, room_for_the_class
+from pages.classes.browser import DESK, OUT, TEACHER, keep_code_and_secret, room_for_the_class
 from pages.classes.questions import live_question, put_question
 from pages.classes.room import Desk, address, button, desk, room, told
 from pages.classes.standing import where_they_stand
 from pages.classes.where import sentences, where_they_are
 from ui.controls.segmented import one_of
-from ui.text import bold, in_html
+from ui.text import bold, in_html, in_markdown
 from ui.visitor import one_browser
 
 LOOK_SECONDS = 1.0
@@ -58,10 +58,13 @@ def other_class(mine: Desk) -> None:
 
 
 def door() -> None:
+    if why := st.session_state.get(OUT[DESK], ""):
+        st.warning(in_markdown(why))
     st.markdown(
         "Open a class: your learners join with a code, on their own devices and without an account. You put questions "
         "to them, see the answers come in, and bring everyone to the page that you are on. Everything is deleted after "
-        "30 days, or when you say so."
+        "30 days, or when you say so. A browser has one class at a time: for another one, delete the first, or use "
+        "another browser."
     )
     with st.form("open", border=True, width=420):
         title = st.text_input("Name of the class, if you like", key="teach/title", max_chars=MAX_TITLE)
@@ -164,6 +167,7 @@ with told():
             keep_code_and_secret(TEACHER, "", "")
         door()
     else:
+        st.session_state.pop(OUT[DESK], None)
         other_class(at)
         if at.teacher.title:
             st.markdown(bold(at.teacher.title))

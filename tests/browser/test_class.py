@@ -193,6 +193,31 @@ def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
     expect(home.locator(".tw-code")).to_have_text(code)
 
 
+# What of the line above a page the badge lies on, and buttons there that the header cuts.
+COVERED = """() => {
+    const badge = document.querySelector(".tw-badge").getBoundingClientRect();
+    const head = document.querySelector('[data-testid="stHeader"]').getBoundingClientRect();
+    const line = [...document.querySelectorAll(":is(.st-key-class_strip, .st-key-class_desk) :is(p, a, button)")];
+    if (!line.length) return ["there is no line"];
+    return line.filter((one) => {
+        const at = one.getBoundingClientRect();
+        const under = at.left < badge.right && at.right > badge.left && at.top < badge.bottom && at.bottom > badge.top;
+        return at.width && (under || (one.matches("button") && at.top < head.bottom - 1));
+    }).map((one) => one.textContent);
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_the_line_of_a_class_can_be_read(width: int, new_page: Callable[..., Page], url: str) -> None:
+    teacher, ada = new_page(), new_page()
+    join(ada, url, open_class(teacher, url), "Ada")
+    for page, line in ((ada, ".st-key-class_strip"), (teacher, ".st-key-class_desk")):
+        page.goto(f"{url}/masking")
+        expect(page.locator(line)).to_be_visible()
+        wear(page, "light", width)
+        assert lasting(partial(page.evaluate, COVERED)) == []
+
+
 LOOKS = (("light", 1280), ("dark", 390))
 
 

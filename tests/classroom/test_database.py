@@ -15,7 +15,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import event, text
 
-from classroom.classes import NOT_DELETED, delete_class, open_class, people
+from classroom.classes import NOT_DELETED, Teacher, delete_class, open_class, people
 from classroom.database import GONE, MIGRATIONS, NEWER, NOT_NAMED, Database, url_of
 from classroom.errors import (
     BusyError,
@@ -118,9 +118,39 @@ def test_every_version_is_brought_up_to_date_with_what_is_in_it(version: str, ur
         assert people(db, learners_in_old(db), NOW)
 
 
-def learners_in_old(db: Database):  # type: ignore[no-untyped-def]
-    from classroom.classes import Teacher
+def test_those_who_joined_before_there_were_numbers_get_theirs_in_order(url: str, open_store: Open) -> None:
+    old = open_store(url)
+    migrate_to(old, "3")
+    with old.engine.execution_options(writing=True).begin() as connection:
+        for class_id, code in ((7, "CDFHJK"), (8, "MNPRTW")):
+            connection.execute(
+                text(
+                    "INSERT INTO classes (id, code, secret_hash, title, opened, locked, place, moves) "
+                    f"VALUES ({class_id}, '{code}', 'x', '', {NOW}, false, '{{}}', 0)"
+                )
+            )
+        for learner_id, class_id in ((3, 7), (5, 8), (8, 7), (13, 7)):
+            connection.execute(
+                text(
+                    "INSERT INTO learners (id, class_id, token_hash, nickname, joined, seen, page, sentence) "
+                    f"VALUES ({learner_id}, {class_id}, '{learner_id}', 'of {learner_id}', {NOW}, {NOW}, '', '')"
+                )
+            )
+    old.close()
+    db = open_store(url)
+    if not url.startswith("sqlite"):  # a server counts on from what it gave itself
+        with db.writing() as session:
+            session.execute(text("SELECT setval(pg_get_serial_sequence('learners', 'id'), 20)"))
+    join(db, "CDFHJK", "browser", "new", "school", NOW)
+    for class_id, code, numbers in (
+        (7, "CDFHJK", {"of 3": 1, "of 8": 2, "of 13": 3, "new": 4}),
+        (8, "MNPRTW", {"of 5": 1}),
+    ):
+        everyone = people(db, Teacher(class_id, code, ""), NOW)
+        assert {one.nickname: one.number for one in everyone} == numbers
 
+
+def learners_in_old(db: Database):  # type: ignore[no-untyped-def]
     join(db, "CDFHJK", "browser", "Ada", "school", NOW)
     return Teacher(7, "CDFHJK", "Old")
 

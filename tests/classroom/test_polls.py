@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from classroom.classes import people
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, ClassError, LateError, NotPossibleError
 from classroom.export import HEAD, results
-from classroom.members import join
+from classroom.members import join, leave
 from classroom.polls import (
     FRESH_SECONDS,
     LATE,
@@ -215,6 +216,23 @@ def test_the_results_are_a_table_that_no_spreadsheet_runs(db: Database) -> None:
         ["2", "Both?", "1", "'=HYPERLINK(1)", "b", "", "2027-01-15 08:00:03"],
         ["2", "Both?", "2", 'Zoë, "Z"', "a; b", "", "2027-01-15 08:00:02"],
     ]
+
+
+def test_a_learners_number_stays_when_others_leave_and_is_nobody_elses(db: Database) -> None:
+    teacher = new_class(db)
+    gone, stays, last = learners(db, teacher, 3)
+    for who in (gone, last):
+        leave(db, who)
+    new = join(db, teacher.code, "new", "New", "school", NOW + 1)
+    join(db, teacher.code, "token 1", "", "school", NOW + 2)  # comes back to their own
+    poll = ask(db, teacher, QUESTION, NOW)
+    for who in (stays, new):
+        answer(db, who, poll, one(1), NOW)
+    rows = list(csv.DictReader(io.StringIO(results(db, teacher).decode("utf-8-sig"), newline="")))
+    assert [(row["learner"], row["nickname"]) for row in rows] == [("2", "Learner 1"), ("4", "New")]
+    assert [one.number for one in people(db, teacher, NOW)] == [2, 4]
+    learners(db, other := new_class(db), 1)
+    assert [one.number for one in people(db, other, NOW)] == [1]
 
 
 def test_many_who_look_at_once_cost_the_store_one_look(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:

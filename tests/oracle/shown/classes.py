@@ -40,6 +40,7 @@ class Learner:
     """A row of the store."""
 
     id: int
+    number: int
     nickname: str
     page: str
     seen: int
@@ -78,10 +79,11 @@ class Book:
             )
             self.place = json.loads(place)["page"] if moves else None
             rows = store.execute(
-                "SELECT id, nickname, page, seen, sentence, progress FROM learners WHERE class_id = ? ORDER BY id",
+                "SELECT id, number, nickname, page, seen, sentence, progress FROM learners WHERE class_id = ? "
+                "ORDER BY id",
                 (number,),
             )
-            self.learners = [Learner(*row[:5], json.loads(row[5])) for row in rows]
+            self.learners = [Learner(*row[:6], json.loads(row[6])) for row in rows]
             self.polls = []
             for row in store.execute(
                 prose.line("select id number text"),
@@ -254,14 +256,16 @@ def progress(book: Book, each: bool = False) -> Statements:
     if not each:
         return
     rows = []
-    for n, one in enumerate(book.learners, 1):
+    for one in book.learners:
         lessons = [
             f"{title} {one.progress[slug][0]} of {one.progress[slug][1]}"
             for slug, title in TITLES.items()
             if slug in one.progress
         ]
         right, of = (sum(counts[i] for counts in one.progress.values()) for i in (0, 1))
-        rows.append((one.nickname or f"Learner {n}", f"{right} of {of}" if lessons else "0", ", ".join(lessons)))
+        rows.append(
+            (one.nickname or f"Learner {one.number}", f"{right} of {of}" if lessons else "0", ", ".join(lessons))
+        )
     yield table(("Learner", "Answered right", "In which lessons"), *rows)
 
 

@@ -15,11 +15,22 @@ from sqlalchemy import text
 from streamlit.testing.v1 import AppTest
 
 from classroom import members as members_module
-from classroom.classes import HERE_SECONDS, MAX_TITLE, open_class, people, seconds, send
+from classroom.classes import (
+    ENDED,
+    HERE_SECONDS,
+    MAX_TITLE,
+    NO_CLASS,
+    delete_class,
+    lock_class,
+    open_class,
+    people,
+    seconds,
+    send,
+)  # fmt: skip
 from classroom.classes import teach as teach_class
 from classroom.database import BUSY, FULL, GONE, NEWER, Database
 from classroom.errors import BusyError, FullError, NotTheTeacherError
-from classroom.members import LEFT, join, offer, report, stand
+from classroom.members import LEFT, LOCKED, MAX_NICKNAME, NOT_LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import room as room_module
@@ -68,10 +79,11 @@ def a_learner(db: Database, at: Desk, name: str = "Ada") -> Seat:
     return Seat(join(db, at.teacher.code, token, name, "school"), at.teacher.code, token)
 
 
-def sitting(seat: Seat, page: str = "join") -> AppTest:
+def sitting(seat: Seat, page: str = "join", **parameters: str) -> AppTest:
     """A page of a learner who is in a class."""
     app = AppTest.from_file(ROUTER, default_timeout=60)
     app.session_state[MEMBER] = seat
+    app.query_params.update(parameters)
     return sound(go_to(app, page).run())
 
 
@@ -128,9 +140,9 @@ def progress(app: AppTest) -> list[tuple[int, str]]:
 def test_one_joins_by_the_code_and_answers(db: Database) -> None:
     at = a_class(db, "Physics & <b>more</b>")
     app = opened(JOIN, code=at.teacher.code.lower())
-    app.text_input(key="class/nickname").input(f" {HOSTILE}{'x' * 10_000}")
+    app.text_input(key="class/nickname").input(f" {HOSTILE[:23]}")
     press(app, "Join")
-    assert people(db, at.teacher)[0].nickname == HOSTILE[:24]
+    assert people(db, at.teacher)[0].nickname == HOSTILE[:23]
     assert "\\<img" in markdown(app)
     assert "<img" not in markdown(app).replace("\\<", "")
     assert any(one.value.startswith("There is no question yet.") for one in app.info)
@@ -231,6 +243,66 @@ def test_who_leaves_is_asked_for_the_code_again(db: Database) -> None:
         tokens = {seat.token, (seat := press(app, "Join").session_state[MEMBER]).token}
         assert len(tokens) == 2
         press(app, "Leave and delete my answers")
+
+
+@ON_BOTH
+def test_a_link_of_another_class_moves_a_learner_at_the_press_of_a_button_alone(db: Database) -> None:
+    old, new = a_class(db), a_class(db)
+    ada = a_learner(db, old, "*Ada*")
+    answer(db, ada.member, ask(db, old.teacher, PRIMES), frozenset({1}))
+    app = sitting(ada, code=new.teacher.code.lower())
+    codes = f"the class **{new.teacher.code}**, but you are in the class **{old.teacher.code}** as ***Ada***."
+    assert codes in warnings(app)[0]
+    for _ in range(2):
+        assert [len(people(db, at.teacher)) for at in (old, new)] == [1, 0]
+        sound(app.run())
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert not warnings(app)
+    assert f"You are in the class **{new.teacher.code}** as ***Ada***." in plain(markdown(app))
+    assert [[one.nickname for one in people(db, at.teacher)] for at in (old, new)] == [[], ["*Ada*"]]
+    seat = app.session_state[MEMBER]
+    assert seat.token != ada.token  # nothing leads back to whom they were
+    assert cookies(app)["walkthrough_learner"] == f"{new.teacher.code}.{seat.token}"
+    assert "code" not in app.query_params
+
+
+@pytest.mark.parametrize("why", ["there is none", "it is locked"])
+def test_whoever_is_not_let_into_another_class_stays_in_theirs(why: str, db: Database) -> None:
+    old, new = a_class(db), a_class(db)
+    app = sitting(ada := a_learner(db, old), code=new.teacher.code)
+    if why == "there is none":
+        delete_class(db, new.teacher)
+    else:
+        lock_class(db, new.teacher, True)
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert warnings(app)[1] == (NO_CLASS if why == "there is none" else LOCKED)
+    assert app.session_state[MEMBER] == ada
+    assert len(people(db, old.teacher)) == 1
+
+
+def test_whoever_could_not_leave_takes_one_seat_however_often_they_press(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = a_class(db), a_class(db)
+    app = sitting(ada := a_learner(db, old), code=new.teacher.code)
+
+    def full(*_: object) -> None:
+        raise FullError(NOT_LEFT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("classroom.members.delete_rows", full)
+        for _ in range(2):
+            press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+            assert warnings(app)[1] == NOT_LEFT
+            assert app.session_state[MEMBER] == ada
+    press(app, f"Leave {old.teacher.code} and join {new.teacher.code}")
+    assert [len(people(db, at.teacher)) for at in (old, new)] == [0, 1]
+
+
+@pytest.mark.parametrize("code", ["", "own", "x", HOSTILE, "x" * 10_000])
+def test_a_link_of_no_other_class_says_nothing(code: str, db: Database) -> None:
+    ada = a_learner(db, a_class(db))
+    assert not warnings(sitting(ada, code=ada.code.lower() if code == "own" else code))
 
 
 def test_where_a_learner_is_is_noted_and_the_teachers_word_moves_them(db: Database) -> None:
@@ -353,6 +425,24 @@ def test_a_link_that_came_while_the_store_was_busy_is_tried_again(
     assert app.session_state[DESK].teacher == at.teacher
 
 
+def test_a_browser_has_one_class_at_a_time_and_says_so_where_it_is_opened(db: Database) -> None:
+    app = opened(TEACH)
+    assert "A browser has one class at a time" in markdown(app)
+    press(app, "Open a class")
+    assert "Open a class" not in [one.label for one in app.button]
+    assert app.session_state[DESK].secret
+
+
+def test_whose_class_was_deleted_on_another_device_is_told_so_where_the_next_is_opened(db: Database) -> None:
+    app = standing(at := a_class(db), "Invitation")
+    delete_class(db, at.teacher)
+    sound(app.run())
+    for _ in range(2):
+        assert warnings(sound(app.run())) == [ENDED]
+    press(app, "Open a class")
+    assert not warnings(app)
+
+
 def test_two_devices_of_a_teacher_do_not_undo_each_others_lock(db: Database) -> None:
     at = a_class(db)
     laptop, phone = standing(at, "Invitation"), standing(at, "Invitation")
@@ -406,8 +496,9 @@ def test_a_full_disk_on_which_nothing_can_be_swept_closes_no_class(
     assert not warnings(sitting(seat))
 
 
-def test_the_box_takes_no_longer_name_than_a_class_keeps() -> None:
+def test_a_box_takes_no_longer_name_than_a_class_keeps() -> None:
     assert opened(TEACH).text_input(key="teach/title").max_chars == MAX_TITLE
+    assert opened(JOIN).text_input(key="class/nickname").max_chars == MAX_NICKNAME
 
 
 @pytest.mark.parametrize("secret", ["", "wrong", HOSTILE, "x" * 10_000])
@@ -476,8 +567,42 @@ def test_who_left_in_one_tab_is_told_so_in_the_other(db: Database) -> None:
     one, two = sitting(ada), sitting(ada)
     press(one, "Leave and delete my answers")
     fresh()
-    assert warnings(sound(two.run())) == [LEFT]
-    assert not two.info
+    is_out(sound(two.run()), LEFT)
+
+
+@ON_BOTH
+@pytest.mark.parametrize("found_out", ["as they look", "as they press"])
+def test_whose_class_is_over_is_told_so_and_nothing_else_is_said_of_it(found_out: str, db: Database) -> None:
+    at, other = a_class(db), a_class(db)
+    app = sitting(a_learner(db, at))
+    delete_class(db, at.teacher)
+    if found_out == "as they look":
+        fresh()
+        sound(app.run())
+    else:
+        press(app, "Let my teacher show the sentence above")
+    is_out(app, ENDED)
+    is_out(sound(app.run()), ENDED)
+    app.text_input(key="class/code").input(other.teacher.code)
+    press(app, "Join")
+    assert not warnings(app)
+    assert f"You are in the class **{other.teacher.code}**." in markdown(app)
+    ask(db, other.teacher, PRIMES)
+    fresh()
+    assert not warnings(sound(app.run()))
+    assert "walkthrough_learner" in cookies(press(app, "Leave and delete my answers"))
+
+
+def is_out(app: AppTest, why: str) -> None:
+    """The page tells a learner why they are in no class, and asks for a code: no word of what one does in a class."""
+    assert warnings(app) == [why]
+    assert "You are in" not in markdown(app)
+    assert not app.info
+    assert not app.subheader
+    assert app.text_input(key="class/code").label == "Code of the class"
+    labels = {one.label for one in app.button}
+    assert "Join" in labels
+    assert not labels & {"Let my teacher show the sentence above", "Leave and delete my answers"}
 
 
 @ON_BOTH
@@ -557,6 +682,19 @@ def test_all_right_is_who_has_answered_as_many_as_the_lesson_asks_now(db: Databa
     assert progress(standing(at, "Progress")) == [(83, said)]
 
 
+def test_who_has_no_nickname_is_called_by_a_number_that_stays(db: Database) -> None:
+    at = a_class(db)
+    for name in ("a", "b", "c"):
+        seat = Seat(join(db, at.teacher.code, name, "", "school"), at.teacher.code, name)
+        report(db, seat.member, {"masking": (1, 2)})
+        if name == "a":
+            press(sitting(seat), "Leave and delete my answers")
+    app = standing(at, "Progress")
+    sound(app.toggle(key="teach/each").set_value(True).run())
+    (body,) = (e.proto.body for e in app.get("html") if "Answered right" in e.proto.body)
+    assert re.findall(r"Learner \d", body) == ["Learner 2", "Learner 3"]
+
+
 def test_beside_a_page_stand_twelve_nicknames_and_how_many_more_there_are() -> None:
     names = [*"abcdefghijkl"]
     assert where._names([*names[:6], "", *names[6:], ""]) == ", ".join(names)
@@ -574,6 +712,40 @@ def test_everyone_here_now_sends_the_page_and_its_state(db: Database) -> None:
     place = overview(db, at.teacher).place
     assert place
     assert (place.page, dict(place.state)) == ("masking", {"sentence": "A dog."})
+
+
+def test_why_the_class_was_not_sent_stands_until_the_next_press(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = a_class(db)
+    app = standing(at, page="masking", sentence="a " * 1100)
+
+    def typed(sentence: str) -> None:
+        app.query_params["sentence"] = sentence
+        sound(app.run())
+
+    app = press(app, "Everyone here now")
+    (said,) = warnings(app)
+    assert said.startswith("The class cannot be sent there: the address of that page is too long")
+    for _ in range(3):  # looks at the class, one every two seconds
+        assert warnings(sound(app.run())) == [said]
+
+    def busy(*_: object) -> None:
+        raise BusyError(BUSY)
+
+    typed("A dog.")
+    with monkeypatch.context() as patch:
+        patch.setattr(strip_module, "send", busy)
+        press(app, "Everyone here now")
+    assert warnings(sound(app.run())) == [BUSY]
+    assert not warnings(sound(go_to(app, "encoder").run()))  # of another page it says nothing
+    assert not warnings(sound(go_to(app, "masking").run()))
+    typed("a " * 1100)
+    assert warnings(press(app, "Everyone here now")) == [said]
+    typed("A dog.")
+    assert warnings(app) == [said]
+    assert not warnings(press(app, "Everyone here now"))
+    place = overview(db, at.teacher).place
+    assert place
+    assert place.state["sentence"] == "A dog."
 
 
 @ON_BOTH
@@ -684,7 +856,7 @@ def test_a_store_of_a_newer_version_is_one_sentence_and_lessons_go_on(db: Databa
         assert warnings(app) == [NEWER]
         assert [one.value for one in app.title] == ["Masking"]
     with db.writing() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = '3'"))
+        session.execute(text("UPDATE alembic_version SET version_num = '4'"))
     db.close()  # the pages have opened it anew
     assert not warnings(sitting(ada))
 
