@@ -46,6 +46,11 @@ def questions(lesson: Lesson, trace: Trace) -> list[Ask]:
     return asked
 
 
+def ask_anew() -> None:
+    """Ask about what is chosen now: a class is asked what its teacher is."""
+    st.session_state.pop(_ASKED, None)
+
+
 def show(lesson: Lesson) -> None:
     """A whole lesson page; presenter mode shows one part at a time.
 

@@ -11,6 +11,7 @@ from classroom.members import report, stand
 from classroom.polls import Board, overview
 from pages.classes.browser import DESK, MEMBER
 from pages.classes.room import Desk, Seat, desk, given, room, seat, told
+from pages.lesson_page import ask_anew
 from serving.streamlit_private import Page
 from ui.controls.go import go
 from ui.course.lesson import COURSE
@@ -129,3 +130,5 @@ def _send(page: str, at: Desk) -> None:
         st.session_state[_UNSENT] = page, str(error)
     else:
         st.toast("Sent: they will be here in a moment.")
+        ask_anew()
+        st.rerun()

@@ -6,7 +6,7 @@ import streamlit as st
 
 import pages.course  # noqa: F401 - fills the course
 from pages.classes.browser import in_a_class
-from pages.lesson_page import course_pages
+from pages.lesson_page import ask_anew, course_pages
 from serving.streamlit_private import restore_address
 from ui.components.navigation import navigation
 from ui.controls.persist import restore
@@ -52,6 +52,7 @@ if page.url_path:
     st.set_page_config(page_title=f"{COURSE.title(page.url_path) or page.title} · {NAME}")
 if restore_address():
     forget_parts()
+    ask_anew()
 restore(page.url_path)
 presenter_switch()
 if in_a_class():

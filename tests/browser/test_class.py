@@ -63,6 +63,7 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(new_page: Callable[...,
         for learner in (ada, bob):
             expect(learner.locator(".st-key-head").get_by_role("radio", name=str(head))).to_be_checked()
             expect(learner.get_by_label("Piece to hide")).to_have_value(piece)
+            expect(learner.locator(".st-key-part_predict")).to_contain_text(f", head {head}:")
     # A reload keeps everybody where they are.
     for someone in (teacher, ada):
         someone.reload()
