@@ -123,7 +123,9 @@ def check(trace: Trace) -> None:
     reading = read(trace)
     tokens, costs = text_pieces(reading), losses(reading)
     rows = list(range(min(READABLE, len(tokens))))
-    limit = math.ceil(math.log(reading.model.config.vocab_size)) + 1.0
+    # One scale for most texts: a little over a blind guess. What costs even more stretches it.
+    blind = math.ceil(math.log(reading.model.config.vocab_size)) + 1
+    limit = float(max(blind, *(math.ceil(cost) for cost in costs[: len(rows)])))
     shown = checked_matrix(
         reading,
         LOSSES,

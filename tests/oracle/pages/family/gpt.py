@@ -144,7 +144,9 @@ def shown(page: Page) -> Shown:
         only_columns=[0],
         oracle=oracle,  # type: ignore[arg-type]
         scale="positive",
-        limit=math.ceil(math.log(shipped.config(NAME)["vocab_size"])) + 1.0,
+        limit=max(
+            math.ceil(math.log(shipped.config(NAME)["vocab_size"])) + 1.0, np.ceil(losses(page)[:READABLE].max()).item()
+        ),
         digits=4,
     )
 
