@@ -15,7 +15,9 @@ CODE_LENGTH = 6  # 34 million codes
 MAX_MARKS = 2  # combining marks on one letter; more pile up over the lines above
 _DROPPED = ("Cc", "Cf", "Cs", "Co", "Cn")  # control, direction, half a sign, private, no sign at all
 _FORMULA = r"=+\-@＝＋－＠"  # what a spreadsheet takes for the beginning of a formula
-_NEW_CELL = ",;\t\r\n|"  # where some spreadsheet, by its country or its setting, may begin a new cell
+# Where some spreadsheet, by its country or its setting, may begin a new cell. The line under the head of a table in
+# Markdown, |---|---:|, would make cells of dashes alone: these are no formula.
+_NEW_CELL = r"[,;\t\r\n]|\|(?! *-+:? *\|)"
 
 
 def new_code() -> str:
@@ -62,7 +64,7 @@ def cell(text: str) -> str:
 
     An apostrophe stands before each sign that would begin a formula: at the beginning, or after a sign between cells.
     """
-    return re.sub(rf"(\A|[{_NEW_CELL}])([\s\"]*)(?=[{_FORMULA}])", r"\1\2'", text)
+    return re.sub(rf"((?:\A|{_NEW_CELL})[\s\"]*)(?=[{_FORMULA}])", r"\1'", text)
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> bytes:

@@ -69,7 +69,8 @@ def test_secrets_are_long_and_differ() -> None:
 
 FORMULA = r"=+\-@＝＋－＠"
 # What a spreadsheet may take for a cell: from the beginning, or from a sign between cells, without spaces and quotes.
-CELLS = re.compile(rf"(\A|[,;|\t\r\n])([\s\"]*)([{FORMULA}])")
+# But for dashes alone between two bars: so the line under the head of a table in Markdown is written.
+CELLS = re.compile(rf"(\A|[,;|\t\r\n])([\s\"]*)(?!(?<=[| ])-+:? *\|)([{FORMULA}])")
 MARKED = re.compile(rf"(\A|[,;|\t\r\n])([\s\"]*)'(?=[{FORMULA}])")
 
 
@@ -82,11 +83,17 @@ def test_no_cell_is_a_formula_and_none_is_lost(rows: list[list[str]]) -> None:
     assert [[MARKED.sub(r"\1\2", one) for one in row] for row in read if row] == plain
 
 
+TABLE = "Scores:\n\n| | 1 | 2 |\n|---|---:|\n| --- | - |\n| 1 | −1 | 0 |"
+
+
 def test_formulas_are_disarmed() -> None:
     for text in ("=1+1", "+1", "-1", "@SUM(A1)", "＝1"):
         assert cell(text) == f"'{text}"
-    for text in (";=cmd|' /C calc'!A0", "x\t=1", "a,-1", "\r=1", 'Ada";=1', 'a; "=1', " =1", "|@x"):
+    for text in (
+        ";=cmd|' /C calc'!A0", "x\t=1", "a,-1", "\r=1", 'Ada";=1', 'a; "=1', " =1", "|@x", "|-1|", "|--1|", "|---",
+    ):  # fmt: skip
         at = next(n for n, sign in enumerate(text) if sign in FORMULA)
         assert cell(text) == f"{text[:at]}'{text[at:]}"
-    for text in ("1=1", "", "Ada; Bob", "x-ray"):
+    assert cell("|-|=1|") == "|-|'=1|"
+    for text in ("1=1", "", "Ada; Bob", "x-ray", TABLE):
         assert cell(text) == text
