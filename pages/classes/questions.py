@@ -22,7 +22,9 @@ from ui.text import in_markdown
 
 LOOK_SECONDS = 1.0
 LONGEST = 120  # signs of a sentence above a question
-_ASKS = "class.asks"  # in the session: the lesson and what was typed, the sentence that was read, and the questions
+# What is asked just so about two of these is about no sentence. Two: one may be as long as the visitor's by chance.
+OTHERS = "The two old dogs see a cat in our garden.", "Yes.", "I like it."
+_ASKS = "class.asks"  # in the session: the lesson and what was typed, and what `_asks` returns
 
 
 def put_question(at: Desk) -> None:
@@ -45,28 +47,41 @@ def _of_a_lesson() -> Asked | None:
     lessons = {lesson.title: lesson for lesson in COURSE.lessons}
     lesson = lessons[st.selectbox("Lesson", list(lessons), key="teach/lesson", persist_state="session")]
     try:
-        sentence, asks = _asks(lesson)
+        sentence, asks, others = _asks(lesson)
         numbers = range(1, len(asks) + 1)
         n = st.selectbox("Question", numbers, key=f"teach/{lesson.slug}", persist_state="session") - 1
-        if not isinstance(question := asks[n], Question):
-            question = asks[n] = question()
+        question = _opened(asks, n)
+        if all(n < len(other) and _opened(other, n) == question for other in others):
+            sentence = ""
     except CheckpointError as error:  # of a model that only this lesson needs
         st.error(in_markdown(str(error)))
         return None
     return as_asked(lesson, question, sentence)
 
 
+def _opened(asks: list[Ask], n: int) -> Question:
+    if not isinstance(question := asks[n], Question):
+        question = asks[n] = question()
+    return question
+
+
 def as_asked(lesson: Lesson, question: Question, sentence: str) -> Asked:
-    """A question of a lesson as one for a class. It says which sentence it is about: a learner's own may be another."""
+    """A question of a lesson as one for a class. It says which sentence it is about: a learner's own may be another.
+
+    Args: sentence: '' if it is about none
+    """
     text = question.text
-    if lesson.on_map.readers != ():  # else it is about no sentence
+    if sentence:
         short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]}…"
         text = f"{text}\n\n*The sentence:* “{in_markdown(short)}”"
     return Asked(text, question.options, question.correct, question.why, question.several, lesson.slug)
 
 
-def _asks(lesson: Lesson) -> tuple[str, list[Ask]]:
-    """The sentence in the bar, or the usual one where that is empty, and the questions of a lesson about it."""
+def _asks(lesson: Lesson) -> tuple[str, list[Ask], list[list[Ask]]]:
+    """The sentence in the bar, or the usual one where that is empty; a lesson's questions about it, and about others.
+
+    About no others, if the lesson asks nothing about sentences.
+    """
     typed = (st.session_state.get(SENTENCE) or "").strip()[:MAX_CHARS]
     about = lesson.slug, typed
     if st.session_state.get(_ASKS, ("", "", ()))[0] != about:
@@ -75,9 +90,11 @@ def _asks(lesson: Lesson) -> tuple[str, list[Ask]]:
             trace = engine.trace(typed, name=model)
         except EmptySentenceError:
             trace = engine.trace(DEFAULT, name=model)
-        st.session_state[_ASKS] = about, trace.text, list(lesson.predict(trace))
-    _, sentence, asks = st.session_state[_ASKS]
-    return sentence, asks
+        others = [one for one in OTHERS if one != trace.text][:2] if lesson.on_map.readers != () else []
+        more = [list(lesson.predict(engine.trace(one, name=model))) for one in others]
+        st.session_state[_ASKS] = about, trace.text, list(lesson.predict(trace)), more
+    _, sentence, asks, more = st.session_state[_ASKS]
+    return sentence, asks, more
 
 
 def _own() -> Asked | None:

@@ -213,6 +213,7 @@ def test_on_a_phone_the_line_of_a_class_can_be_read(width: int, new_page: Callab
     teacher, ada = new_page(), new_page()
     join(ada, url, open_class(teacher, url), "Ada")
     for page, line in ((ada, ".st-key-class_strip"), (teacher, ".st-key-class_desk")):
+        page.wait_for_function("() => /walkthrough_(learner|teacher)=\\w{6}\\./.test(document.cookie)")
         page.goto(f"{url}/masking")
         expect(page.locator(line)).to_be_visible()
         wear(page, "light", width)

@@ -33,6 +33,7 @@ from classroom.errors import BusyError, FullError, NotTheTeacherError
 from classroom.members import LEFT, LOCKED, MAX_NICKNAME, NOT_LEFT, join, offer, report, stand
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
+from pages.classes import questions as questions_module
 from pages.classes import room as room_module
 from pages.classes import strip as strip_module
 from pages.classes import where
@@ -611,6 +612,7 @@ def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -
     seats = [a_learner(db, at, str(n)) for n in range(3)]
     app = standing(at)
     app.selectbox(key="teach/lesson").set_value("Masking").run()
+    app.selectbox(key="teach/masking").set_value(2).run()
     press(app, "Ask the class")
     (poll,) = overview(db, at.teacher).polls
     assert poll.asked.lesson == "masking"
@@ -629,6 +631,26 @@ def test_a_question_of_a_lesson_is_asked_and_its_answers_come_in(db: Database) -
     press(app, "Hide the answers")
     (poll,) = overview(db, at.teacher).polls
     assert (poll.closed, poll.revealed) == (False, False)
+
+
+@pytest.mark.parametrize("sentence", ["My neighbour's cat doesn't like the rain.", *questions_module.OTHERS])
+def test_only_a_question_about_a_sentence_names_it(sentence: str, db: Database) -> None:
+    at = a_class(db)
+    app = standing(at, sentence=sentence)
+    for lesson, key, about in (
+        ("Before attention", "before-attention", [True, True]),
+        ("Masking", "masking", [False, True]),
+        ("Tokenization", "tokenization", [True, True, False]),
+        ("ViT: a picture as words", "a-picture-as-words", [False, False, False]),
+    ):
+        app.selectbox(key="teach/lesson").set_value(lesson).run()
+        for n, named in enumerate(about, 1):
+            app.selectbox(key=f"teach/{key}").set_value(n).run()
+            press(app, "Ask the class")
+            (preview,) = (one for one in elements(app.main) if getattr(one, "key", None) == "class_preview")
+            words = f"*The sentence:* “{sentence}”"
+            assert (words in plain(preview.children[0].value)) == named, (lesson, n)
+            assert (words in plain(overview(db, at.teacher).polls[0].asked.text)) == named, (lesson, n)
 
 
 def test_a_question_of_ones_own_is_asked_as_it_was_typed(db: Database) -> None:
