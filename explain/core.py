@@ -31,8 +31,11 @@ class Blank:
 
     @property
     def near(self) -> float:
-        """How far a right number may be off: half of the last decimal, and what the rounding of its factors may do."""
-        return 0.6 * 10.0**-self.digits
+        """How far a right number may be off: half of the last decimal, and what the rounding of its factors may do.
+
+        Those stand there to four decimals: one more or less of the last in an exponent is 0.01% of e to its power.
+        """
+        return max(0.6 * 10.0**-self.digits, 2e-4 * abs(self.answer))
 
 
 @dataclass(frozen=True)

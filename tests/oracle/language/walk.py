@@ -184,7 +184,7 @@ def filled_in(app: AppTest, one: FillIn) -> list[str]:
     tries = [
         (nearly, Statement("success", f"Right: it is {number(one.answer, 0 if one.whole else 4)}.")),
         (
-            nearly + (1 if one.whole else 0.02),
+            nearly + (1 if one.whole else max(0.02, 4e-4 * abs(nearly))),
             Statement("warning", "Not yet. Take the numbers as they stand, and round only at the end."),
         ),
     ]

@@ -40,7 +40,7 @@ def test_two_sentences_make_a_classifier_that_is_worked_out_and_tried() -> None:
     app.text_area(key="labelled_places").set_value("+ One.\n+ Two.").run()
     assert_sound(app)
     assert "All sentences are labelled “at sea”: at least one must be “on a farm”." in said(app)
-    assert markdown(app).count("First press *Train* in See.") == 2
+    assert markdown(app).count("First mend the sentences in See") == 2
 
 
 @pytest.mark.parametrize(("name", "auxiliary"), [("gpt-mini", AUXILIARY), ("bert-mini", 0.0)])

@@ -3,6 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explain import Blank
+
 
 def asked() -> None:
     from explain import Blank
@@ -19,3 +21,10 @@ def test_a_number_asked_for_to_two_decimals_is_right_to_two_decimals(given: floa
     app.number_input[0].set_value(given).run()
     assert [one.value for one in app.success] == ["Right: it is 7.0266."] * is_right
     assert len(app.warning) == (not is_right)
+
+
+@pytest.mark.parametrize(("given", "is_near"), [(23147.69, True), (23151.16, True), (23154.0, False)])
+def test_of_a_large_power_what_the_exponent_as_it_stands_gives_is_right(given: float, is_near: bool) -> None:
+    """e^10.04975, which may stand there as e^10.0497 or as e^10.0498."""
+    asked = Blank("e^{10.0497}", 23148.841)
+    assert (abs(given - asked.answer) <= asked.near) == is_near
