@@ -130,5 +130,4 @@ def _send(page: str, at: Desk) -> None:
         st.session_state[_UNSENT] = page, str(error)
     else:
         st.toast("Sent: they will be here in a moment.")
-        ask_anew()
-        st.rerun()
+        ask_anew()  # from the next run on: one now would take the line above away
