@@ -28,6 +28,15 @@ PATHS = {
 }
 
 
+# Whether the link to the training lies over the label of the translation.
+LABEL_IS_COVERED = """() => {
+  const label = document.createRange();
+  label.selectNodeContents(document.querySelector("#tw-written"));
+  const a = label.getBoundingClientRect(), b = document.querySelector(".st-key-home_learn a").getBoundingClientRect();
+  return a.right > b.left && a.left < b.right && a.bottom > b.top && a.top < b.bottom;
+}"""
+
+
 def opened(page: Page, url: str, **parameters: str) -> Page:
     page.goto(f"{url}/?{urlencode(parameters)}")
     return drawn(page)
@@ -271,6 +280,9 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(page: Page, url: str)
         wear(page, scheme, width)  # type: ignore[arg-type]
         assert lasting(lambda: axe_faults(page)) == [], (scheme, width)
         assert sideways(page) == [], (scheme, width)
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        becomes(lambda: page.evaluate(LABEL_IS_COVERED), False)
 
 
 def test_an_answer_takes_few_bytes_on_the_wire(url: str) -> None:
