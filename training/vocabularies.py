@@ -1,12 +1,10 @@
 """The other ways to cut text: `python -m training.vocabularies DATA… --out FOLDER`.
 
 Trains, on the same text as the model's own byte-pair encoding and to the same size, a WordPiece, a Unigram and a word
-vocabulary (files of the `tokenizers` library), and lists the common words of the English side, lower-case.
+vocabulary (files of the `tokenizers` library).
 """
 
 import argparse
-import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,13 +15,6 @@ from model.config import PRESETS
 from training.loop.data import Pair, read_pairs
 
 UNKNOWN = "<unk>"
-MIN_COUNT = 3  # a word rarer than this is not called common
-
-
-def common_words(sentences: Sequence[str]) -> list[str]:
-    """Lower-case words that occur at least MIN_COUNT times, in alphabetical order."""
-    counts = Counter(w for s in sentences for w in re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)?", s.lower()))
-    return sorted(word for word, count in counts.items() if count >= MIN_COUNT)
 
 
 def train_vocabularies(pairs: Sequence[Pair], vocab_size: int) -> dict[str, Backend]:
@@ -60,8 +51,6 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for name, backend in train_vocabularies(pairs, PRESETS["base"].vocab_size).items():
         backend.save(str(arguments.out / f"{name}.json"), pretty=False)
-    english = common_words([english for english, _ in pairs])
-    (arguments.out / "known_words.txt").write_text("\n".join(english) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from model.text.tokenizer import normalise
 
-KNOWN = "known_words.txt"  # in a model's folder: what the frequent words of its first pairs are
-WORDS, READ = "german_words.txt", "english_words.txt"  # there too: of all its pairs by people, when to doubt
+WORDS, READ = "german_words.txt", "english_words.txt"  # in a model's folder: of the pairs by people that it read
 TWICE = 2  # sentences that an English word must stand in to be called read
 JOINTS = ("", "s", "n", "en", "es", "e", "er")  # what German puts between the words of a compound
 SHORTEST = 4  # letters of a compound's words: with three, too much that is no word falls into words

@@ -38,7 +38,7 @@ def door() -> None:
     if pressed:
         with told():
             member = join(room().db, code, token, nickname, address(), visitor=one_browser())
-            st.session_state[MEMBER] = Seat(member, "".join(code.upper().replace("-", "").split()), token)
+            st.session_state[MEMBER] = Seat(member, read_code(code), token)
             st.query_params.pop("code", None)
             st.rerun()
 

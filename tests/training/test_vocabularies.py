@@ -10,16 +10,11 @@ from tokenizers import Tokenizer as Backend
 from model.config import PRESETS
 from tests.training.conftest import write_pairs
 from training import vocabularies
-from training.vocabularies import common_words, train_vocabularies
+from training.vocabularies import train_vocabularies
 
 PAIRS = [("The dog runs, the dog sleeps.", "Der Hund läuft, der Hund schläft.")] * 5 + [
     ("I don't know Tom's 2 dogs", "Ich kenne Toms 2 Hunde nicht")
 ] * 4
-
-
-def test_common_words_by_hand() -> None:
-    sentences = ["Don't go!", "don't GO", "go-go 7 über", "über don't", "Über rare rare", "b2b"]
-    assert common_words(sentences) == ["don't", "go", "über"]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +56,7 @@ def test_words_are_cut_at_spaces_and_marks(trained: dict[str, Backend]) -> None:
     assert trained["wordpiece"].encode("The dog, the dog.").tokens == ["The", "dog", ",", "the", "dog", "."]
 
 
-def test_the_command_writes_all_four_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_all_three_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     backends = train_vocabularies(PAIRS, 79)
 
@@ -75,16 +70,12 @@ def test_the_command_writes_all_four_files(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "argv", ["vocabularies", str(first), str(second), "--out", str(out)])
     vocabularies.main()
     assert asked == [(PAIRS, PRESETS["base"].vocab_size)]
-    assert {path.stem for path in out.iterdir()} == {*backends, "known_words"}
+    assert {path.stem for path in out.iterdir()} == set(backends)
     for name, backend in backends.items():
         assert Backend.from_file(str(out / f"{name}.json")).get_vocab() == backend.get_vocab()
-    words = "dog dogs don't i know runs sleeps the tom's"
-    assert (out / "known_words.txt").read_text(encoding="utf-8") == words.replace(" ", "\n") + "\n"
 
 
 def test_the_shipped_vocabularies_have_the_models_size() -> None:
     folder = Path(__file__).parents[2] / "assets" / "vocabularies"
     for name in ("wordpiece", "unigram", "words"):
         assert Backend.from_file(str(folder / f"{name}.json")).get_vocab_size() == 8000
-    words = (folder.parent / "models" / "translator" / "known_words.txt").read_text(encoding="utf-8").splitlines()
-    assert words == sorted({word.lower() for word in words})

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from experiments.writing.lexicon import KNOWN, is_known
+from experiments.writing.lexicon import READ, is_known
 from model.files.loaded_model import MODELS
 from model.files.model_card import About
 from model.trace import Trace, most_tokens
@@ -15,8 +15,8 @@ MAX_CHARS = 2000  # of the text that is read at all
 
 @functools.cache
 def known_words(name: str) -> frozenset[str]:
-    """Lower-case words that occur at least three times among what a model read in training; none if not listed."""
-    file = MODELS / name / KNOWN
+    """Lower-case words in two or more of the sentences that people wrote for a model; none if not listed."""
+    file = MODELS / name / READ
     return frozenset(file.read_text(encoding="utf-8").split()) if file.exists() else frozenset()
 
 

@@ -87,7 +87,7 @@ CALLED = {
     ELECTRA: ("ELECTRA", "suspicion from ELECTRA"),
     T5: ("T5", "wrong words from T5"),
 }
-WORDS = FOLDER / "known_words.txt"
+WORDS = FOLDER / "english_words.txt"
 MISTAKE = "The animal didn't cross the street because it was too wide."
 prose = Prose("frame")
 

@@ -131,13 +131,13 @@ def test_what_people_wrote_about_a_model_stays_and_what_was_measured_is_new(
     former = tmp_path / "models" / "translator"
     former.mkdir(parents=True)
     (former / "about.json").write_text('{"title": "The best"}')
-    for name in ("known_words.txt", "README.md", "metrics.json", "heads.json"):
+    for name in ("english_words.txt", "README.md", "metrics.json", "heads.json"):
         (former / name).write_text("former")
     publish(run, file, models=former.parent)
-    assert {path.name for path in former.iterdir()} == FILES | {"known_words.txt"}
+    assert {path.name for path in former.iterdir()} == FILES | {"english_words.txt"}
     assert load_model("translator", former.parent).about.title == "The best"
     kept = {path.name for path in former.iterdir() if path.read_bytes() == b"former"}
-    assert kept == {"known_words.txt"}
+    assert kept == {"english_words.txt"}
 
 
 @pytest.mark.usefixtures("scored")
@@ -182,7 +182,6 @@ def test_what_is_typed_reaches_the_publisher(
 def test_it_goes_into_the_apps_own_folder() -> None:
     assert publishing.MODELS == ROOT / "assets" / "models"
     others = {
-        "known_words.txt",
         "parts_of_speech.json",
         "doubt.json",
         "german_words.txt",

@@ -81,13 +81,13 @@ def test_a_model_whose_positions_end_sooner_says_where(monkeypatch: pytest.Monke
     assert "only the first 63 words and marks (63 pieces; it takes at most 63)" in cut_notice(typed, cut)
 
 
-FRENCH = "Les enfants jouent souvent dans leur jardin."
+FRENCH = "Les enfants jouent souvent dans leur jardin."  # “Les” is a name in some pairs
 
 
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        (FRENCH, "7 of 7 words are rare in everyday English, or of another language. BERT and GPT learned"),
+        (FRENCH, "6 of 7 words are rare in everyday English, or of another language. BERT and GPT learned"),
         ("Angela", "This word is rare in everyday English, or of another language. BERT and GPT learned"),
         ("วันนี้อากาศดี", "signs that BERT and GPT never learned"),
         ("123 + 456 = 579", "no words in this text, and BERT and GPT learned from English texts"),
