@@ -72,7 +72,7 @@ def _doubtful(trace: Trace, doubt: Doubt, finding: Finding) -> str:
         "invented": f": {word} is in no translation by people that it learned from",
         "number": missing,
         "name": missing,
-        "capitals": f": your sentence is in capitals, and the {source} sentences that it learned from are not",
+        "capitals": ": your sentence is in capitals, and hardly any pair by people that it learned from is",
         "german": f": your sentence looks like {target}, and it learned to read {source}",
     }[finding.why]
     return (
