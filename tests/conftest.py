@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,9 +11,14 @@ from torch import Tensor
 from model.families.encoder_decoder import EncoderDecoder
 from model.text.tokenizer import PAD_ID, Tokenizer
 from processes.fork_server import ForkServer
+from tests.oracle.passes.shipped import GPU
 from tests.small import BATCH, SENTENCES, SOURCE, TARGET, random_ids, random_model
 from tests.variants import VARIANTS
 from training.live import processes
+
+# On the CPU, as in CI, beside a GPU too. `CUDA_VISIBLE_DEVICES=0 pytest tests/pages` tries the pages on the GPU.
+if os.environ.setdefault("CUDA_VISIBLE_DEVICES", ""):
+    os.environ[GPU] = torch.cuda.get_device_name()
 
 # No deadline: a busy machine is no defect. The same examples every time: a failure can be repeated.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

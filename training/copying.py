@@ -112,7 +112,8 @@ def measured(out: Path) -> dict[str, Any]:
     for kind in KINDS:
         loaded = load_copier(kind, out)
         training[kind] = json.loads((out / f"{kind}.json").read_text()) | {"parameters": loaded.n_parameters}
-        test[kind] = {str(places): share(loaded.model, places, seed=SEED + 2) for places in LENGTHS}
+        model = loaded.model.cpu()  # as the rows are
+        test[kind] = {str(places): share(model, places, seed=SEED + 2) for places in LENGTHS}
     recipe = {name: getattr(RECIPE, name) for name in ("steps", "warmup_steps", "decay_fraction", "max_grad_norm")}
     drawing = {"places": PLACES, "letters": N_LETTERS, "of": len(LETTERS), "batch_size": BATCH_SIZE, "seed": SEED}
     recipe |= drawing | {"rates": RATES, "hardware": hardware()}

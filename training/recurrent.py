@@ -216,7 +216,7 @@ def main() -> None:
     recipe = dataclasses.replace(RECIPE, steps=arguments.steps)
     sentences, unseen = english(arguments.data), english([arguments.test])
     seconds = train(sentences, ReadersConfig(), out, recipe)
-    readers: Any = load_readers(out).model
+    readers: Any = load_readers(out).model.cpu()  # as the sentences are
     metrics = {
         "training": {
             "sentences": len(sentences),

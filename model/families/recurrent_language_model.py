@@ -71,5 +71,6 @@ def at_once(layer: Recurrent, x: Tensor) -> Tensor:
     cell = layer.cell
     zeros = x.new_zeros(1, x.size(0), cell.u.in_features)
     weights = [cell.w.weight, cell.u.weight, cell.w.bias, torch.zeros_like(cell.w.bias)]  # torch has two biases
-    hidden, *_ = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, True)
+    learns = torch.is_grad_enabled()  # on a GPU only a pass that is told so has gradients
+    hidden, *_ = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, learns, False, True)
     return hidden

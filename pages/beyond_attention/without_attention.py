@@ -198,8 +198,8 @@ def both_ways(loaded: LoadedCopier, ids: tuple[int, ...]) -> tuple[float, Array]
     Returns: the largest difference; the kernel of each channel (D,places)
     """
     layer = loaded.model.blocks[0].space
-    x = torch.tensor(trace_copier(loaded, ids).tensors["blocks.0.near"])[None]
-    return float((layer(x) - layer.step_by_step(x)).abs().max()), layer.kernel(PLACES).numpy()
+    x = torch.tensor(trace_copier(loaded, ids).tensors["blocks.0.near"], device=loaded.device.torch)[None]
+    return float((layer(x) - layer.step_by_step(x)).abs().max()), layer.kernel(PLACES).cpu().numpy()
 
 
 def do(trace: Trace) -> None:

@@ -34,7 +34,7 @@ def writer(text: str) -> Writer:
 
 @torch.inference_mode()
 def steps(loaded: LoadedModel, text: str, decoding: Decoding) -> list[Step]:
-    src_ids = torch.tensor([source_ids(text)])
+    src_ids = torch.tensor([source_ids(text)], device=loaded.device.torch)
     return list(decoding_steps(NextToken(loaded.model, loaded.model.encode(src_ids)), decoding))
 
 

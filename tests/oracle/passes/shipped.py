@@ -2,6 +2,8 @@
 
 import functools
 import json
+import os
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,13 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 MODELS = Path(__file__).parents[3] / "assets" / "models"
+GPU = "TESTED_GPU"  # a setting of the tests: the name of the GPU that they were told to use
+
+
+def device() -> str:
+    """Where the page says that the model runs."""
+    name = os.environ.get(GPU)
+    return f"GPU · {name}" if name else f"CPU · {platform.machine()}"
 
 
 @functools.cache

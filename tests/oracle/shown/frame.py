@@ -1,7 +1,6 @@
 """What frames every page: the sentence bar, notices about the sentence, a lesson's place in the course."""
 
 import functools
-import platform
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -13,7 +12,7 @@ from tests.oracle.language.words import encoded, raw
 from tests.oracle.passes import clip as towers
 from tests.oracle.passes import copying, pictures, sound, sums
 from tests.oracle.passes.forward import EOS, FOLDER, MAX_PIECES, Array, tidied
-from tests.oracle.passes.shipped import n_parameters
+from tests.oracle.passes.shipped import device, n_parameters
 from tests.oracle.shown.course import COURSE, navigation, place
 from tests.oracle.shown.stage import clip
 
@@ -105,7 +104,7 @@ def bar(page: Page) -> Statements:
     yield text_box("English sentence", page.sentence)  # hidden where something else is read
     if page.slug in INSTEAD:
         yield from INSTEAD[page.slug](page)
-    yield Statement("badge", f"● CPU · {platform.machine()} · {pictured(page)}")
+    yield Statement("badge", f"● {device()} · {pictured(page)}")
     if page.slug in INSTEAD:
         return
     readers = READERS.get(page.slug, (TRANSLATOR,))

@@ -1,7 +1,6 @@
 """What the page about the model must show."""
 
 import json
-import platform
 
 from tests.oracle.language.approved import Prose
 from tests.oracle.language.claims import code, markdown
@@ -38,7 +37,7 @@ def frame(page: Page) -> Statements:
         round(measured["test"]["beam 4"]["bleu"], 1),
     )
     yield prose.table("beside the paper's", *sizes, pieces, pairs, *took)
-    yield from prose("the two columns on", platform.machine())
+    yield from prose("the two columns on", shipped.device())
     card = (FOLDER / "README.md").read_text(encoding="utf-8")
     _, title, card = card.partition("\n# Model card\n")
     assert title
