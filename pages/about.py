@@ -65,8 +65,7 @@ if len(siblings.names()) > 1:
     st.header("The small siblings", anchor=False)
     st.markdown(
         f"Beside the translator there are {len(siblings.names())} smaller ones, trained by one recipe. Each is "
-        "named after the one part in which it differs; some also read more sentences than others. The lessons under "
-        "*Variants* put any two side by side."
+        "named after the one part in which it differs. The lessons under *Variants* put any two side by side."
     )
     siblings.sibling_table()
 

@@ -2,8 +2,7 @@
 
 All have the translator's vocabulary, one recipe and, but for the plain ones with another seed, the same seed. If one
 version of `training.loop.data` trains them, they have the same batches in the same order, too. Of those that come with
-the app, the ones with other attention or with experts had fuller batches than the others, so they read more in as many
-steps: `experiments.training.siblings.read_more` tells them apart.
+the app, the ones with other attention or experts were trained last: their batches hold other pairs, in all as many.
 
 Each gets a folder of its own in FOLDER, with a log of its training for curves.
 Start the same command again after a kill: it skips those that are finished and goes on from at most a minute before.

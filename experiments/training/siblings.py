@@ -15,7 +15,6 @@ from model.files.loaded_model import MODELS, sibling_names
 METRICS, SPEED = "metrics.json", "speed.json"
 PLAIN = "plain"  # how the names of those begin that differ in their random numbers alone
 T_95 = (12.706, 4.303, 3.182, 2.776, 2.571)  # by degrees of freedom, from 1; of more the last is a little too large
-AS_MUCH = 1.01  # times the passes of the plain ones: up to this a sibling has read as much as they
 
 # In which part one differs, by what its name says.
 DIFFERS = {
@@ -50,7 +49,6 @@ class Sibling:
     """What was measured of one of them.
 
     loss: on the validation pairs, in nats a token
-    passes: over the pairs that it learned from
     bleu, chrf: of its greedy translations of `sentences` test sentences
     longer: loss at positions of texts that are longer than any in training, by span like "65–96"; None where it has no
             positions so far; speed: tokens written a second, over those of the first plain one; None if not measured
@@ -58,7 +56,6 @@ class Sibling:
 
     name: str
     loss: float
-    passes: float
     bleu: float
     chrf: float
     sentences: int
@@ -88,7 +85,6 @@ def _sibling(name: str, path: Path, speed: float | None) -> Sibling:
         return Sibling(
             name,
             loss=float(data["training"]["validation_loss"]),
-            passes=float(data["training"]["epochs"]),
             bleu=float(test["bleu"]),
             chrf=float(test["chrf"]),
             sentences=int(test["sentences"]),
@@ -104,15 +100,6 @@ def of_part(siblings: Sequence[Sibling], part: str) -> tuple[Sibling, ...]:
     """Those that differ in a part, as their names begin ("" for all), and the plain ones; the lowest loss first."""
     shown = (one for one in siblings if one.name.startswith(part) or one.is_plain)
     return tuple(sorted(shown, key=lambda one: (one.loss, one.name)))
-
-
-def read_more(siblings: Sequence[Sibling]) -> tuple[Sibling, ...]:
-    """Those that read more than the plain ones in as many steps: that alone may make them better, whatever their parts.
-
-    Args: siblings: with at least one plain one, or none is returned
-    """
-    most = max((one.passes for one in siblings if one.is_plain), default=math.inf)
-    return tuple(one for one in siblings if one.passes > AS_MUCH * most)
 
 
 @dataclass(frozen=True)

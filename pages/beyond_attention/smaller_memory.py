@@ -206,8 +206,7 @@ def sizes(trace: Trace) -> None:
 def trained(trace: Trace) -> None:
     st.markdown(
         "**What if it learns so from the start?** Small translators, trained by one recipe. They differ in how a text "
-        "attends to itself, in both stacks. Those named *attention* also read more of the pairs than *plain-1*: so "
-        "compare their translations with one another."
+        "attends to itself, in both stacks."
     )
     kinds = [name for name in siblings.names() if name == "plain-1" or name.startswith("attention-")]
     kept = {name: engine.run(kept_by, engine.model(name)) for name in kinds}

@@ -6,6 +6,7 @@ import streamlit as st
 
 from experiments.blocks.experts import gates, measured, parameters
 from experiments.family.language_models import published
+from experiments.training.siblings import noise
 from model.files.loaded_model import LoadedModel
 from model.parts.experts import MixtureOfExperts, balance_loss, largest
 from model.trace import Trace
@@ -19,6 +20,7 @@ from ui.course.lesson import Bench, Lesson, OnMap
 from ui.course.quiz import Question
 from ui.text import number
 from ui.views.charts.tables import table
+from ui.views.siblings import measured as all_siblings
 from ui.views.siblings import two_siblings
 
 TRAINED = {"not balanced": "experts-free", "balanced": "experts-balanced", "balanced, two a piece": "experts-two"}
@@ -138,21 +140,20 @@ def work(trace: Trace) -> None:
     )
     st.markdown("**What does it store, what works for a piece, and what is its loss?** A lower loss is better.")
     table(
-        ("", "parameters stored", "at work for a piece", "passes", "loss"),
+        ("", "parameters stored", "at work for a piece", "loss"),
         [
-            (
-                name,
-                *(f"{n:,}" for n in counted(name)),
-                number(figure(name, "epochs"), 2),
-                number(figure(name, "validation_loss"), 3),
-            )
+            (name, *(f"{n:,}" for n in counted(name)), number(loss(TRAINED.get(name, "plain-1")), 3))
             for name in ("plain", *TRAINED)
         ],
     )
-    st.caption(
-        "*Passes*: over the pairs that they learned from, in as many steps. Those with experts read more than the "
-        "plain one, which alone may lower a loss: compare their losses with one another."
-    )
+    plain = [one.loss for one in all_siblings() if one.is_plain]
+    if by_chance := noise(plain):
+        st.caption(
+            f"The {len(plain)} plain ones, which differ in their random numbers alone, have losses of "
+            f"{number(min(plain), 3)} to {number(max(plain), 3)}. As far as so few can tell, one more like them would "
+            f"lie between {number(by_chance.mean - by_chance.margin, 3)} and "
+            f"{number(by_chance.mean + by_chance.margin, 3)}, 95 times in 100. A loss in between may be chance."
+        )
 
 
 def counted(name: str) -> tuple[int, int]:
@@ -163,9 +164,9 @@ def counted(name: str) -> tuple[int, int]:
     return parameters(family_model(TRAINED[name]))
 
 
-def figure(name: str, what: str) -> float:
-    """Of the training, as metrics.json has it."""
-    return float(published(TRAINED.get(name, "plain-1"))["training"][what])
+def loss(name: str) -> float:
+    """Of a sibling on the validation pairs, as metrics.json has it."""
+    return float(published(name)["training"]["validation_loss"])
 
 
 def subjects(trace: Trace) -> None:

@@ -52,7 +52,8 @@ def batches_of(training: dict[str, Any], pairs: list[Pair], tokenizer: Tokenizer
 
     Args: training: what metrics.json says of it; max_len: of its model
     """
-    recipe = replace(RECIPES[training["preset"]], steps=training["steps"])
+    most = training["recipe"]["batch_tokens"]
+    recipe = replace(RECIPES[training["preset"]], steps=training["steps"], batch_tokens=most)
 
     def endless() -> Iterator[Batch]:
         for epoch in count():
@@ -81,7 +82,8 @@ def add_batch_sizes(
         if "packed" in training:  # all its rows are of one length, so its training has counted them itself
             counted[name] = BatchSizes(**training["batches"])
             continue
-        alike = (training["preset"], training["steps"], training.get("seed", 1), max_len)
+        most = training["recipe"]["batch_tokens"]
+        alike = (training["preset"], training["steps"], most, training.get("seed", 1), max_len)
         if alike not in known:
             known[alike] = sizes_of(batches_of(training, pairs, tokenizer, max_len))
         sizes, labels = known[alike]

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from experiments.training.siblings import DIFFERS, METRICS, SPEED, Sibling, load_siblings, read_more
+from experiments.training.siblings import DIFFERS, METRICS, SPEED, Sibling, load_siblings
 from model.decoding.strategies import Greedy
 from model.files.checkpoint import CONFIG, SNAPSHOTS, TOKENIZER, WEIGHTS
 from model.files.loaded_model import MODELS, TRANSLATOR, LoadedModel, load_folder, sibling_names
@@ -135,8 +135,8 @@ def measure_speed(test: Path, models: Path = MODELS) -> dict[str, Any]:
 
 def readme_rows(siblings: Sequence[Sibling]) -> list[str]:
     """What README.md says of them: lines of its table of figures."""
-    plain, more = [one for one in siblings if one.is_plain], read_more(siblings)
-    others = {one.name: one.bleu for one in siblings if not one.is_plain and one not in more}
+    plain = [one for one in siblings if one.is_plain]
+    others = {one.name: one.bleu for one in siblings if not one.is_plain}
     speed = {one.name: one.speed for one in siblings if one.speed}
     rows: list[tuple[str, str, str]] = []
     if plain:
@@ -144,17 +144,10 @@ def readme_rows(siblings: Sequence[Sibling]) -> list[str]:
         measured = f"{bleu[0]:.1f} to {bleu[-1]:.1f}; {loss[0]:.3f} to {loss[-1]:.3f}"
         rows += [(f"the siblings, greedy: BLEU and validation loss of the plain ones ({len(plain)})", measured, "")]
     if others:
-        what, best = f"BLEU of the others that read as much ({len(others)})", lowest_and_highest(others, 1)
-        if more:
-            fewest, most = min(one.passes for one in siblings), max(one.passes for one in more)
-            what += f"; of those that read more, {most:.2f} passes for {fewest:.2f} ({len(more)})"
-            best += f"; {lowest_and_highest({one.name: one.bleu for one in more}, 1)}"
-        rows += [(f"{what}: lowest and highest", best, "")]
+        rows += [(f"BLEU of the others ({len(others)}): lowest and highest", lowest_and_highest(others, 1), "")]
         far = list(siblings[0].longer)[-1]
-        alike = {one.name: one.longer.get(far) for one in siblings if one not in more}
-        losses = {name: value for name, value in alike.items() if value is not None}
-        what = f"loss of all that read as much, at positions {far}: lowest and highest"
-        rows += [(what, lowest_and_highest(losses, 2), "")]
+        losses = {one.name: reached for one in siblings if (reached := one.longer.get(far)) is not None}
+        rows += [(f"loss of all at positions {far}: lowest and highest", lowest_and_highest(losses, 2), "")]
     if speed:
         what = f"pieces all write in a second, {FIRST} = 1: lowest and highest"
         rows += [(what, lowest_and_highest(speed, 2), " --speed")]

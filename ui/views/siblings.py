@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from experiments.training.siblings import Noise, Sibling, load_siblings, noise, of_part, read_more
+from experiments.training.siblings import Noise, Sibling, load_siblings, noise, of_part
 from model.files.checkpoint import CheckpointError
 from model.files.loaded_model import sibling_names
 from model.trace import Trace
@@ -43,8 +43,7 @@ def two_siblings(trace: Trace, part: str) -> None:
     st.subheader("Two trained siblings side by side", anchor=False)
     st.markdown(
         "Small translators, trained by one recipe on the same sentences. Each is named after the one part in which it "
-        "differs; those named *plain* differ in the random numbers that training began with. Some read more of the "
-        "sentences than others: *What was measured* says which."
+        "differs; those named *plain* differ in the random numbers that training began with."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         chosen = [choose(label, part, n) for n, label in enumerate(("One sibling", "Another"))]
@@ -132,7 +131,7 @@ def sibling_table(part: str = "") -> None:
     if len(shown) < 2:
         st.caption("Too few siblings come with the app to compare them.")
         return
-    plain, more = [one for one in shown if one.is_plain], read_more(shown)
+    plain = [one for one in shown if one.is_plain]
     by_loss, by_bleu = noise([one.loss for one in plain]), noise([one.bleu for one in plain])
     _about_noise(shown, by_loss, by_bleu)
     has_speed = any(one.speed for one in shown)
@@ -141,20 +140,19 @@ def sibling_table(part: str = "") -> None:
         (
             one.name,
             number(one.loss, 3),
-            _against(one, one.loss, by_loss, 3) if one not in more else "",
+            _against(one, one.loss, by_loss, 3),
             number(one.bleu, 1),
-            _against(one, one.bleu, by_bleu, 1) if one not in more else "",
+            _against(one, one.bleu, by_bleu, 1),
             *[f"{number(one.speed, 2)} ×" if one.speed else ""] * has_speed,
             f"{one.parameters:,}",
-            number(one.passes, 2),
         )
         for one in shown
     ]
-    table((*head, "passes"), lines)
+    table(head, lines)
     st.caption(
         "Loss: cross-entropy on the validation pairs, in nats a piece; less is better. BLEU: of the greedy "
         f"translations of {shown[0].sentences:,} sentences that none of them learned from; more is better. *Against "
-        "the plain*: minus the mean of the plain ones. *Passes*: over the pairs that it learned from."
+        "the plain*: minus the mean of the plain ones."
         + (" Speed: pieces written a second, as a multiple of those of plain-1." if has_speed else "")
     )
 
@@ -164,8 +162,7 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
     if not by_loss or not by_bleu:
         st.markdown("With fewer than two plain siblings nobody can say which differences are chance.")
         return
-    more, n = read_more(shown), sum(one.is_plain for one in shown)
-    others = [one for one in shown if not one.is_plain and one not in more]
+    others, n = [one for one in shown if not one.is_plain], sum(one.is_plain for one in shown)
     st.markdown(
         f"The {n} plain ones differ in their random numbers alone, and still by up to **{number(by_loss.spread, 3)}** "
         f"in loss and **{number(by_bleu.spread, 1)}** in BLEU. One more like them would lie within "
@@ -177,11 +174,6 @@ def _about_noise(shown: Sequence[Sibling], by_loss: Noise | None, by_bleu: Noise
         loss = [bold(one.name) for one in others if not by_loss.explains(one.loss)]
         bleu = [bold(one.name) for one in others if not by_bleu.explains(one.bleu)]
         st.markdown(f"Beyond the noise in loss: {', '.join(loss) or 'none'}. In BLEU: {', '.join(bleu) or 'none'}.")
-    if more:
-        st.markdown(
-            f"Not set against the plain ones: {', '.join(bold(one.name) for one in more)}. They read more in as many "
-            "steps (*passes*), and that alone may make a model better. Compare them with one another."
-        )
 
 
 def _against(one: Sibling, value: float, seeds: Noise | None, digits: int) -> str:

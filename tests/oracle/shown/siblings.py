@@ -135,8 +135,7 @@ def sibling_table(part: str) -> Statements:
         "bleu": {name: measured(name)["test"]["greedy"]["bleu"] for name in shown},
     }
     plain = [name for name in shown if name.startswith("plain")]
-    more = [name for name in shown if name not in plain and read(name) > 1.1 * max(map(read, plain), default=np.inf)]
-    others = [name for name in shown if name not in (*plain, *more)]
+    others = [name for name in shown if name not in plain]
     if len(plain) < 2:
         yield from prose("with fewer than two")
     else:
@@ -153,25 +152,19 @@ def sibling_table(part: str) -> Statements:
                 for one in values.values()
             )
             yield from prose("beyond the noise in", loss, bleu)
-        if more:
-            yield from prose("not set against the", ", ".join(f"**{name}**" for name in more))
     speed = ["speed"] if speeds else []
     yield claims.table(
-        ("sibling", "loss", "against the plain", "BLEU", "against the plain", *speed, "parameters", "passes"),
+        ("sibling", "loss", "against the plain", "BLEU", "against the plain", *speed, "parameters"),
         *(
             (
                 name,
                 *(
                     cell
                     for one, digits in (("loss", 3), ("bleu", 1))
-                    for cell in (
-                        number(values[one][name], digits),
-                        "" if name in more else against(values[one], plain, name, digits),
-                    )
+                    for cell in (number(values[one][name], digits), against(values[one], plain, name, digits))
                 ),
                 *[f"{speeds[name]:.2f} ×" if name in speeds else ""] * bool(speeds),
                 f"{count(name):,}",
-                f"{measured(name)['training']['epochs']:.2f}",
             )
             for name in shown
         ),
@@ -181,11 +174,6 @@ def sibling_table(part: str) -> Statements:
         f"{measured(shown[0])['test']['greedy']['sentences']:,}",
         " Speed: pieces written a second, as a multiple of those of plain-1." * bool(speeds),
     )
-
-
-def read(name: str) -> int:
-    """Pieces of German that it learned to write, over all steps."""
-    return int(measured(name)["training"]["target_tokens"])
 
 
 def is_noise(values: dict[str, float], plain: list[str], name: str) -> bool:

@@ -36,9 +36,10 @@ def models(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def note(models: Path, labels: int) -> Path:
+def note(models: Path, labels: int, most: int = 3000) -> Path:
     path = models / "translator" / "metrics.json"
-    path.write_text(json.dumps({"training": {"preset": "base", "steps": 3, "target_tokens": labels}}))
+    training = {"preset": "base", "steps": 3, "recipe": {"batch_tokens": most}, "target_tokens": labels}
+    path.write_text(json.dumps({"training": training}))
     return path
 
 
@@ -57,6 +58,9 @@ def test_the_counts_are_written_beside_what_was_noted(models: Path) -> None:
     written = json.loads(path.read_text())["training"]
     assert written["target_tokens"] == labels <= sizes.target
     assert written["batches"]["cross_pairs"] == sizes.cross_pairs > 0
+    note(models, labels, most=1)  # each pair is a batch of its own
+    ((learned, fewer),) = add_batch_sizes(models / "train.tsv", ["translator"], models)[1].values()
+    assert (learned, fewer) == (labels, labels / 3)
 
 
 def test_a_training_on_packed_rows_has_counted_them_itself(models: Path) -> None:
