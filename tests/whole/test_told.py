@@ -59,6 +59,8 @@ FIGURES: dict[str, tuple[tuple[str, ...], ...]] = {
              ("compose.yaml", r"PORT:-\d+}}:{}"), ("Makefile", r"on port {} \(PORT=")),
     "processes in containers": ((DEPARTMENT, r"`REPLICAS`, {} if unset"), ("compose.yaml", r"PROCESSES: \${{REPLICAS:-{}}}"), ("compose.yaml", r"replicas: \${{REPLICAS:-{}}}")),
     "days that a class is kept": ((README, r"after {} days it goes"), (CLASSROOM, r"goes after {} days"), ("classroom/classes.py", "KEPT_DAYS", "{}")),
+    "processes": ((README, r"`make serve` sets it; {} if unset"), ("experiments/attention/ablation.py", r'PROCESSES"\) or {}\)')),
+    "Linux": ((README, r"It needs Linux {} or later"), (DEPARTMENT, r"node with Linux {} or later"), ("processes/sandbox.py", r"Landlock \(Linux {} and later")),
     "models in memory": ((README, r"stay in memory; {} if unset"), ("hub/local_models.py", r"at most; {} if unset"),
                          ("hub/local_models.py", r"isdigit\(\) else {},")),
     "paper's BLEU": ((README, r"in the paper {}\."), (MULTI30K, r"Transformer-Tiny in the paper \| [^|]*\| {} ")),
