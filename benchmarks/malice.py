@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import cycle
 from uuid import uuid4
@@ -105,23 +105,26 @@ async def _attacked(server: Server, kind: str, seconds: float) -> tuple[list[flo
 
 
 def measure(seconds: float = SECONDS) -> list[Figure]:
-    figures = []
+    found = []
     for kind in KINDS:
         with serve_many(os.cpu_count() or 1) as server:
             before, during, attack = asyncio.run(_attacked(server, kind, seconds))
-        name = f"malice, {kind}"
-        figures += [
-            Figure(f"{name}: connections refused, of {SOCKETS}", attack.refused, ""),
-            Figure(f"{name}: messages sent", attack.sent, ""),
-            Figure(f"{name}: another visitor waits, p95 before", percentile(before, 95), "s"),
-            Figure(f"{name}: another visitor waits, median", percentile(during, 50), "s"),
-            # Five hundred made-up visitors are a class of five hundred: the machine shares itself among them.
-            Figure(
-                f"{name}: another visitor waits, p95", percentile(during, 95), "s",
-                None if kind == KINDS[2] else P95_BAR_SECONDS,
-            ),
-        ]  # fmt: skip
-    return figures
+        found += figures(kind, before, during, attack)
+    return found
+
+
+def figures(kind: str, before: Sequence[float], during: Sequence[float], attack: Attack) -> list[Figure]:
+    """Args: before, during: what another visitor waited, in seconds"""
+    name = f"malice, {kind}"
+    # Five hundred made-up visitors are a class of five hundred: the machine shares itself among them.
+    bar = None if kind == KINDS[2] else P95_BAR_SECONDS
+    return [
+        Figure(f"{name}: connections refused, of {SOCKETS}", attack.refused, ""),
+        Figure(f"{name}: messages sent", attack.sent, ""),
+        Figure(f"{name}: another visitor waits, p95 before", percentile(before, 95), "s"),
+        Figure(f"{name}: another visitor waits, median", percentile(during, 50), "s"),
+        Figure(f"{name}: another visitor waits, p95", percentile(during, 95), "s", bar),
+    ]
 
 
 if __name__ == "__main__":

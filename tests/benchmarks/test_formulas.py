@@ -1,8 +1,10 @@
 """From what was measured to the figures that README.md tells: measurements made up, answers worked out by hand."""
 
+import importlib
 import itertools
 import json
 import random
+import re
 import types
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +24,7 @@ WRONG = Answer(seconds=4.0, size_bytes=5000, translation="Ja.", columns=["You", 
 ANSWERS = [("I ate", RIGHT), ("I ate", RIGHT), ("I ate", WRONG)]
 # Nine looks at the memory: thirds of mean 400, 420 and 441 MB.
 MEMORY = [390, 400, 410, 410, 420, 430, 431, 441, 451]
+ATTACK: Any = types.SimpleNamespace(refused=7, sent=90)
 SECONDS = [1.0, 2.0, 9.0]  # the median is not the mean, nor the first, nor the last when turned round
 
 # What is measured → by the end of each figure's name: its value, and the largest that it may be.
@@ -45,6 +48,19 @@ FORMULAS: dict[str, tuple[Sequence[Figure], dict[str, tuple[float, float | None]
         {
             "not counted or twice": (2, 0), "wait, median": (2, None), "wait, p95": (8.3, 1),
             "behind, median": (0.2, None), "behind, p95": (0.83, 1),
+        },
+    ),
+    "malice": (
+        [one for kind in malice.KINDS[1:] for one in malice.figures(kind, SECONDS, [3.0, 5.0, 6.0], ATTACK)],
+        {
+            "without one: connections refused, of 500": (7, None), "without one: messages sent": (90, None),
+            "without one: another visitor waits, p95 before": (8.3, None),
+            "without one: another visitor waits, median": (5, None),
+            "without one: another visitor waits, p95": (5.9, 1),
+            "made-up ones: connections refused, of 500": (7, None), "made-up ones: messages sent": (90, None),
+            "made-up ones: another visitor waits, p95 before": (8.3, None),
+            "made-up ones: another visitor waits, median": (5, None),
+            "made-up ones: another visitor waits, p95": (5.9, None),
         },
     ),
     "training": (
@@ -131,6 +147,19 @@ def test_figures_are_what_was_measured(name: str) -> None:
         (figure,) = (one for one in figures if one.name.endswith(end))
         assert (figure.value, figure.bar) == (pytest.approx(value), bar), figure.name
         assert figure.missed == (bar is not None and value > bar), figure.name
+
+
+def test_each_bar_that_the_readme_tells_is_one_of_the_program_beside_it() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.*\bbars? .*) \|.*\| `python -m (benchmarks\.[\w.]+).*` \|$", readme, re.MULTILINE)
+    assert len(rows) > 15
+    for what, program in rows:
+        module = importlib.import_module(program)
+        names = vars(module) | getattr(module, "figures", module.measure).__globals__  # which another may have written
+        held = [bar for name, bar in names.items() if "BAR" in name]
+        bars = {0.0, *(one for bar in held for one in (bar.values() if isinstance(bar, dict) else (bar,)))}
+        told = "; ".join(re.findall(r"\bbars? ((?:[\d.,]*\d(?: \w+)?(?:, | \(|\)|$)?)+)", what))
+        assert {float(one.replace(",", "")) for one in re.findall(r"\d[\d.,]*\d|\d", told)} <= bars, what
 
 
 @pytest.mark.parametrize(

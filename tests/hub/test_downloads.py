@@ -192,6 +192,9 @@ def test_of_another_download_only_what_is_still_to_come_needs_room(
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
         with nullcontext() if fits else pytest.raises(ModelError, match="to spare"):
             look_up(NAME, settings)
+    large = downloads.Offer(NAME, "main", (downloads.RemoteFile(WEIGHTS, free + 2 * 10**9, "0" * 40),))
+    with pytest.raises(ModelError, match=r"takes [^0]\d*\.\d GB and the disk has 0\.0 GB"):
+        fetch(large, settings, ignore)
 
 
 def test_what_is_here_already_needs_no_room(hub: Hub, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ from tests.oracle.language.walk import claims_of, unclaimed
 from tests.oracle.pages.beyond_attention import without_attention
 from tests.oracle.pages.training import train_it_yourself
 from tests.oracle.shown import behind
-from tests.pages.kit import ROOT, assert_sound, component, opened, press, run_here
+from tests.pages.kit import ROOT, assert_sound, choose_in, component, opened, press, run_here
 from tests.pages.test_addresses import address, without_questions
 from training.live import adapting, labelling, teaching, toy
 from training.live.processes import LiveTraining
@@ -327,6 +327,17 @@ def test_labels_are_learned_from_and_all_that_moved_is_drawn() -> None:
     press(app, "Train", learning.SLOT)
     _, training = app.session_state[learning.SLOT]
     appears(app, "see", OVER, behind.labelled(training.reports, STEPS, 60))
+
+
+@pytest.mark.parametrize(("slug", "key", "at"), [("gpt", "gpt_theatre", "gpt_at"), ("inference", "theatre", "at")])
+def test_a_piece_that_is_chosen_is_written_at_its_step_and_one_stays_there(slug: str, key: str, at: str) -> None:
+    app = opened(slug, **{at: "2"})
+    before = component(app, key)
+    (figure,) = (one for one in app.get("bidi_component") if one.key == key)
+    choose_in(app, figure, 2, 3)  # at the second step the fourth piece
+    after = component(app, key)
+    assert after["step"] == 1
+    assert after["target"][:3] == [*before["target"][:2], before["steps"][1]["candidates"][3][0]]
 
 
 def test_who_is_first_in_line_has_nobody_ahead(monkeypatch: pytest.MonkeyPatch) -> None:

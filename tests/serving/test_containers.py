@@ -166,6 +166,8 @@ def test_the_image_is_built_as_images_should_be() -> None:
             assert rest.index("apt-get update") < rest.index("apt-get install") < rest.index("/var/lib/apt/lists")
     assert "HEALTHCHECK" in dict(steps)
     assert dict(steps)["CMD"] == '["make", "app"]'
+    # The proxy is another machine: it reaches the app, and the app believes what it says of where a visitor comes from.
+    assert {"STREAMLIT_SERVER_ADDRESS=0.0.0.0", "FORWARDED_ALLOW_IPS=*"} <= {*dict(steps)["ENV"].split()}
     for pod in pods():
         assert pod["securityContext"]["runAsUser"] in (IMAGE_USER, 70)  # 70 is PostgreSQL's
 

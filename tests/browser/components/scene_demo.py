@@ -27,6 +27,7 @@ from ui.components.scene import (
 )
 from ui.components.scene.answer import quoted
 from ui.components.scene.layers import Slot, Tower, Wiring
+from ui.components.scene.sheet import Cut, Sheet
 from ui.components.scene.strips import Square
 
 st.set_page_config(page_title="Scene", layout="wide")
@@ -58,7 +59,7 @@ def frame(at: int) -> Frame:
                 Curve(
                     [Line("a", [(0, 0), (5, share), (10, 1)]), Line("b", [(0, 1), (10, 1)], "key", dashed=True)],
                     Axis("steps", 0, 10, [(0, "none"), (10, "10")]),
-                    Axis("loss", 0, 1),
+                    Axis("loss", -1, 1),
                     "Curve",
                     knob=(5, share),
                     rug=[(2, 0.5)],
@@ -79,6 +80,7 @@ def frame(at: int) -> Frame:
                 Tower([0.0, share], "far", "Tower", "note", limit=2),
                 Square(2 + 2 * at, 2, 6, 0, ("yours", word), "Square"),
             ],
+            [Sheet(Cut(np.zeros((2, 2)), 1), "Sheet", windows=(0,), marked=1)],
         ],
     )
 

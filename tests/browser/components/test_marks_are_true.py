@@ -45,13 +45,21 @@ def test_lines_of_the_tree_lead_from_the_beginning_to_what_extends_it(lesson: Ca
 
 
 def test_letters_beside_the_arrows_have_the_colours_of_the_words(visit: Callable[..., Page]) -> None:
-    """On the map too a query is blue, a key is orange, a value is green."""
+    """On the map too a query is blue, a key is orange, a value is green; and blue is what the encoder hands on."""
     page = visit("architecture", ".map svg .block")
     for scheme in ("light", "dark"):
         wear(page, scheme, 1280)  # type: ignore[arg-type]
         for letter, largest in (("Q", 2), ("K", 0), ("V", 1)):
             mark = page.locator(".map .marks text").get_by_text(letter, exact=True)
             assert int(np.argmax(rgb(styled(mark, "fill")))) == largest, letter
+        assert int(np.argmax(rgb(styled(page.locator(".map .line.memory"), "stroke")))) == 2
+
+
+def test_on_the_line_of_the_course_what_is_done_is_green(lesson: Callable[..., Page]) -> None:
+    bar = lesson("masking").locator(".tw-course i:not(.here)").first
+    bar.evaluate("e => e.classList.add('done')")
+    red, green, blue = rgb(styled(bar, "background-color"))
+    assert green > blue > red
 
 
 def test_the_readout_names_the_head_of_the_cell(lesson: Callable[..., Page]) -> None:

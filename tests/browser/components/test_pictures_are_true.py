@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +13,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.components.conftest import SENTENCE, colours, darkens_with
-from tests.browser.kit import rgb, settled, styled, wear
+from tests.browser.conftest import ROOT
+from tests.browser.kit import contrast, rgb, settled, styled, wear
 from ui.engine import trace
 
 pytestmark = pytest.mark.browser
@@ -43,6 +45,13 @@ def test_the_saved_picture_marks_the_chosen_cell(demo: Callable[[str], Page]) ->
     marked = rects[1 + 1 * 6 + 4]  # the first is the ground
     for side in ("x", "y", "width", "height"):
         assert float(ring[side]) == pytest.approx(float(marked[side]), abs=3), side
+
+
+def test_every_number_of_the_saved_picture_can_be_read(demo: Callable[[str], Page]) -> None:
+    nodes = list(ElementTree.fromstring(saved(demo("scale=weight"), "SVG")))
+    cells = [(a.get("fill", ""), b.get("fill", "")) for a, b in pairwise(nodes) if b.get("text-anchor") == "middle"]
+    on_cells = [contrast(rgb(ground), rgb(ink)) for ground, ink in cells[-36:]]
+    assert min(on_cells) >= 4.5
 
 
 @pytest.mark.parametrize("scale", ["weight", "signed"])
@@ -138,7 +147,7 @@ def test_the_maps_legend_names_the_ends_of_its_colours(visit: Callable[..., Page
 
 
 def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]) -> None:
-    """Struck out: dropped. Thick frame: ended."""
+    """Struck out, at the end of a dashed line: dropped. Thick frame: ended."""
     page = lesson("inference", "method=Beam search")
     expect(page.locator(".st-key-beam_tree .node[aria-pressed=true]")).to_have_count(1)
     nodes = page.locator(".st-key-beam_tree .node").evaluate_all(
@@ -158,6 +167,11 @@ def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]
     for said, struck, frame in nodes:
         assert struck == (said == "dropped")
         assert (frame > thin) == (said == "ended here")
+    lines = page.locator(".st-key-beam_tree path:not(.on)").evaluate_all(
+        "all => all.map((line) => [line.getAttribute('class'), getComputedStyle(line).strokeDasharray !== 'none'])"
+    )
+    assert {True, False} == {dashed for _, dashed in lines}
+    assert all(dashed == ("pruned" in state) for state, dashed in lines)
 
 
 def test_a_piece_of_the_theatre_leads_to_the_step_that_wrote_it(lesson: Callable[..., Page]) -> None:
@@ -177,6 +191,8 @@ def test_the_newest_pairs_of_the_cache_stand_out(lesson: Callable[..., Page]) ->
     n_source = theatre.locator(".strip").first.locator("li").count()
     assert read.locator(".pair").evaluate_all(fresh) == [True]
     assert source.locator(".pair").evaluate_all(fresh) == [True] * n_source
+    key, value = dict.fromkeys(re.findall(r"rgb\(.*?\)", styled(read.locator(".pair"), "background-image")))
+    assert [int(np.argmax(rgb(colour))) for colour in (key, value)] == [0, 1]  # orange and green, as is said above
     for _ in range(2):
         theatre.get_by_role("button", name="Step forward").click()
     expect(theatre.locator(".count")).to_have_text(re.compile("^Step 3 of "))
@@ -216,18 +232,36 @@ def test_the_map_draws_each_probability_as_a_bar(visit: Callable[..., Page], pag
     assert np.ptp(drawn) > 0.2 * high
 
 
-def test_a_bar_is_as_long_as_its_number_says(lesson: Callable[..., Page]) -> None:
-    bars = lesson("decoder-and-output").locator("[aria-label^='The ten likeliest next pieces'] li")
-    expect(bars).to_have_count(10)
-    for bar in bars.all():
-        fill = bar.locator(".tw-bar-room").evaluate("e => getComputedStyle(e).backgroundImage")
-        (part,) = re.findall(r"([\d.]+)%", fill)
-        assert float(part) / 100 == pytest.approx(float(bar.locator(".tw-bar-value").inner_text()), abs=6e-5)
+# Of a page with bars: the rows, and in each its bar and its number.
+BARS = {
+    "decoder-and-output": ("[aria-label^='The ten likeliest next pieces'] li", ".tw-bar-room", ".tw-bar-value"),
+    "": ("ol.tw-pieces li", ".tw-bar", ".tw-p"),
+}
+
+
+@pytest.mark.parametrize("slug", BARS)
+def test_a_bar_is_as_long_as_its_number_says(slug: str, page: Page, serve: Callable[..., str]) -> None:
+    rows, bar, number = BARS[slug]
+    page.goto(f"{serve(ROOT / 'app.py')}/{slug}")
+    page.locator(rows).last.wait_for()
+    for row in settled(page).locator(rows).all():
+        (part,) = re.findall(r"([\d.]+)%", styled(row.locator(bar), "background-image"))
+        says = row.locator(number).first.inner_text().lstrip("<>")
+        assert float(part) / 100 == pytest.approx(float(says), abs=10 ** -len(says.partition(".")[2]))
+
+
+def test_what_a_row_of_the_triangle_may_not_see_is_hatched(lesson: Callable[..., Page]) -> None:
+    cells = lesson("masking").locator(".tw-triangle td:not(.next)")
+    hatched = cells.evaluate_all(
+        "cells => cells.map((cell) => [cell.textContent, getComputedStyle(cell).backgroundImage !== 'none'])"
+    )
+    assert {hidden for _, hidden in hatched} == {True, False}
+    assert all(hidden == (text == "−∞") for text, hidden in hatched)
 
 
 @pytest.mark.parametrize("step", ["2 Sublayer(x)", "4 the norm"])
 def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[..., Page], step: str) -> None:
-    """Bars, and lines around a dot; one series beside the other."""
+    """Bars, and lines around a dot; one series beside the other, each in the colour beside its name."""
     chart = lesson("add-and-norm", f"norm_step={step}").locator(".tw-columns").first
     columns = chart.evaluate(
         """chart => [...chart.querySelectorAll("li")].map((li) => [...li.querySelectorAll("i")].map((mark) => {
@@ -245,6 +279,15 @@ def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[
         lefts = [mark[2] for mark in column]
         assert lefts == sorted(lefts)
         assert len({round(left) for left in lefts}) == len(lefts)
+    drawn, named = (
+        chart.locator(marks).evaluate_all(
+            "(all, part) => all.map((e) => getComputedStyle(e, part).background.match(/rgb\\([^)]*[1-9][^)]*\\)/)[0])",
+            part,
+        )
+        for marks, part in (("li:first-child i", None), ("figcaption span", "::before"))
+    )
+    assert drawn == named[: len(drawn)]
+    assert len({*named}) == len(named)
 
 
 def test_boxes_have_the_colours_of_the_words(lesson: Callable[..., Page]) -> None:

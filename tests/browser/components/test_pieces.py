@@ -132,6 +132,8 @@ def test_a_drag_marks_whole_words_at_once_and_is_sent_when_it_ends(demo: Callabl
     looks_chosen(settled(page))  # from now on Python says what is marked
     expect(page.locator(".pieces [aria-pressed=true]")).to_have_count(4)
     expect(page.locator(".pieces .marked")).to_have_count(4)
+    frames = [styled(one, "border-top-style") for one in page.locator(".pieces .card").all()]
+    assert frames == ["dashed"] * 4 + ["solid"] * 2  # as texts beside them say
 
 
 def test_a_drag_backwards_or_on_one_card_is_one_run_and_a_click_still_chooses(demo: Callable[..., Page]) -> None:

@@ -76,6 +76,8 @@ def test_cards_say_what_they_are_and_lines_are_as_thick_as_their_weights(still: 
     thin, wide = widths()
     assert thin == pytest.approx(0.6 + 10.4 * 0.25, abs=0.06)
     assert wide == pytest.approx(0.6 + 10.4 * 0.875, abs=0.06)
+    seen = [number(line, "opacity") for line in cards.locator("path.line").all()]
+    assert seen == pytest.approx([0.25 + 0.75 * weight for weight in (0.25, 0.875)], abs=0.051)
     choose(still, 2)
     becomes(lambda: [round(w, 1) for w in widths()], [11.0, round(0.6 + 10.4 * 0.5, 1)])
     # It leads from one card to the other.
@@ -176,6 +178,10 @@ def test_a_curve_goes_through_its_points_and_the_ring_rides_on_it(still: Page) -
     assert (number(knob, "cx"), number(knob, "cy")) == pytest.approx((x1, y1), abs=0.2)
     dashed = [styled(line, "stroke-dasharray") != "none" for line in curve.locator("path.stroke").all()]
     assert dashed == [False, True, True, False]  # two lines, and what stands beside their names, from the right
+    roles = [str(line.get_attribute("class")).split()[1] for line in curve.locator("path.stroke").all()]
+    assert roles == ["query", "key", "key", "query"]
+    floor, _ = (line.get_attribute("d") for line in curve.locator("path.axis").all())
+    assert float(str(floor).split()[1].split("H")[0]) == pytest.approx(y0, abs=0.1)  # at 0, above the lowest number
     dot = curve.locator("circle.spot")  # a quarter of the way, half as high
     assert (number(dot, "cx"), number(dot, "cy")) == pytest.approx((x0 + (x2 - x0) / 4, (y0 + y2) / 2), abs=0.2)
     texts = curve.locator("text").all_text_contents()
@@ -296,13 +302,19 @@ def test_a_square_grows_from_its_corner_with_a_band_and_a_strip_and_the_first_st
 # Of each role: red, green and blue in the order of their shares, on light and on dark ground; and what has its colour.
 COLOURS = {"query": "bgr", "key": "rgb", "value": "gbr", "output": "rbg"}
 MARKS = {
-    "query": {"path.line.query": "stroke", "path.stroke.query": "stroke", ".dot.high": "fill", ".band.strong": "fill"},
+    "query": {
+        "path.line.query": "stroke", "path.stroke.query": "stroke", ".dot.high": "fill", ".field.high": "fill",
+        ".band.strong": "fill",
+    },
     "key": {
         "rect.card.asked": "stroke", "path.stroke.key": "stroke", "circle.rug": "fill", "rect.marked": "stroke",
-        ".dot.low": "fill", ".norm": "stroke",
+        ".dot.low": "fill", ".field.low": "fill", ".norm": "stroke", ".window": "stroke",
     },
     "value": {"path.line.value": "stroke", "circle.spot": "fill"},  # an axis calls these dots green
-    "output": {"rect.card.written": "stroke", "text.name.output": "fill", ".fill.output": "fill", ".knob": "stroke"},
+    "output": {
+        "rect.card.written": "stroke", "text.name.output": "fill", ".fill.output": "fill", ".knob": "stroke",
+        ".outlined": "stroke",
+    },
 }  # fmt: skip
 
 

@@ -873,6 +873,20 @@ EXTREMES = """
 """
 
 
+# Of each column with a role, whether its frame is painted in the colour of that: of none other of all roles.
+FRAMED = """
+    const { pen, ratio, roles } = ride.painter;
+    return stage.scene().near.columns.filter((one) => one.role).map(({ role, x, y, h }) => {
+        const [red, green, blue] = pen.getImageData((x - 2) * ratio, (y + 0.4 * h) * ratio, 1, 1).data;
+        const far = (colour) => {
+            const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+            return Math.hypot(r - red, g - green, b - blue);
+        };
+        return far(roles[role]) === Math.min(...Object.values(roles).map(far));
+    });
+"""
+
+
 def is_shown_from_near(page: Page, view: str) -> None:
     oracle = translated(SENTENCE)
     assert ask(page, "return stage.scene(ride.to - 3.9).near.alpha") < 0.1
@@ -887,6 +901,7 @@ def is_shown_from_near(page: Page, view: str) -> None:
         assert np.allclose(one["values"], oracle[one["name"]][tuple(one["index"])], rtol=5e-3, atol=2e-4)
     colours = np.array(ask(page, EXTREMES))  # red less blue, where the largest and where the smallest number stands
     assert (colours[:, 0] > colours[:, 1]).mean() > 0.9  # orange, blue; texts may lie on some
+    assert np.mean(ask(page, FRAMED) or [True]) > 0.9
     heads = {one["index"][0] for one in near["columns"] if len(one["index"]) == 2}
     assert not headed or heads <= {2}
     weighed = [one for one in (*near["lines"], *near["bars"], *near["crosses"]) if one["name"]]

@@ -66,7 +66,8 @@ def test_what_is_too_high_is_left_out() -> None:
 
 def test_channels_are_mixed() -> None:
     left, right = tone(300, 0.2, 96_000), tone(700, 0.2, 96_000)
-    heard, _ = read_wav(file_of(np.stack([left, right], 1), 96_000))
+    heard, seconds = read_wav(file_of(np.stack([left, right], 1), 96_000))
+    assert seconds == pytest.approx(0.2)
     expected = (tone(300, 0.2, RATE) + tone(700, 0.2, RATE)) / 2
     assert np.allclose(heard[100:-100], expected[100:-100], atol=0.02)
 

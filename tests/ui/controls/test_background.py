@@ -1,5 +1,7 @@
 """Long work on a page: what a visitor is told who has as much as one may have."""
 
+import time
+
 from streamlit.testing.v1 import AppTest
 
 from serving.work_queue import MOST, TOO_MANY
@@ -43,3 +45,16 @@ def test_a_second_click_that_comes_late_starts_no_second_job() -> None:
     late.click().run()
     assert app.session_state["job/job0"][0] is job
     job.cancel()
+
+
+def test_how_it_ended_is_told() -> None:
+    app = AppTest.from_function(page, default_timeout=200).run()
+    app.button(key="job0/start").click().run()
+    job = app.session_state["job/job0"][0]
+    job.cancel()
+    while job.look() != "stopped":
+        time.sleep(0.02)
+    for state, error, says in (("stopped", None, "Stopped."), ("failed", ValueError("a*b"), r"It broke off: a\*b.")):
+        job.state, job.error = state, error
+        app.run()
+        assert [info.value.startswith(says) for info in app.info] == [True]

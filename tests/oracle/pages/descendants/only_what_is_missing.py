@@ -41,7 +41,7 @@ STATES: tuple[dict[str, str], ...] = (
         "t5_trial": TRIAL.options[1],
         "t5_story": "Tom. " * 150,
     },
-    {"sentence": "The cat drinks milk", "blanks": "1.2.3.4.5"},
+    {"sentence": "Colourless green ideas sleep", "blanks": "1.2.3.4.5"},
     {"sentence": '"', "blanks": "0", "t5_trial": TRIAL.options[2]},
 )
 
