@@ -31,6 +31,7 @@ WATCH = """() => {
         ("windows-that-shift", "scene", 1280, "Clear"),
         ("windows-that-shift", "scene", 390, "Clear"),
         ("sound-in-strips", "scene", 390, "Play"),
+        ("rule-or-by-heart", "scene", 390, "Check my answer"),
     ],
 )
 def test_hardly_anything_moves_while_a_page_opens(
