@@ -107,6 +107,11 @@ class Tokenizer:
         """The text the ids stand for, without special tokens. Ids that cut a character in two give `�` there."""
         return self.backend.decode([i for i in ids if not self.is_special(i)])
 
+    def whole_text(self, ids: Sequence[int]) -> str:
+        """The same; ids that cut a character in two give the text of each piece."""
+        text = self.decode(ids)
+        return "".join(map(self.piece_text, ids)).removeprefix(" ") if "\ufffd" in text else text
+
     def is_special(self, id: int) -> bool:
         """Whether an entry stands for no text."""
         return not self.n_specials <= id < self.first_sentinel

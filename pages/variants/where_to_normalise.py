@@ -236,8 +236,8 @@ def deep_stack() -> None:
     st.caption(
         "How far the output moves is a share of its own length. In a post-norm stack of 2 layers this step moves it by "
         f"{shallow.moved:.1%}, in one of {depth} by {runs['Post-norm'].moved:.1%}. A **warm-up** begins training with "
-        "steps so small that little moves, which deep post-norm stacks need (Xiong et al. 2020). Choose a step a tenth "
-        "as large and read the row again."
+        "steps so small that little moves, which deep post-norm stacks need (Xiong et al. 2020). Choose another size "
+        "of the step and read the row again."
     )
     numbers_of_figure(
         ("layer", *runs),

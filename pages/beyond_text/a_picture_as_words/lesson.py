@@ -36,8 +36,8 @@ def idea(trace: Trace) -> None:
     )
     st.caption(
         "xᵢ: the 49 pixels of patch i; E: a matrix of 49 × 48; z with a 0 above: the row of [class], after L layers. "
-        "This is the *Vision Transformer*, ViT. The paper has patches of 16 × 16 pixels, in colour, and 12 to 32 "
-        "layers. This one has 3, and learned from 8,000 digits. Show it a letter, and it names a digit all "
+        "This is the *Vision Transformer*, ViT. The paper has patches of 14 × 14 to 32 × 32 pixels, in colour, and 12 "
+        "to 32 layers. This one has 3, and learned from 8,000 digits. Show it a letter, and it names a digit all "
         "the same."
     )
 

@@ -66,7 +66,8 @@ class Blanks:
         return tuple(place for word in self.hidden for place in self.words[word])
 
     def word(self, n: int) -> str:
-        return "".join(self.tokens[place].text for place in self.words[n])
+        ids = [self.ids[place] for place in self.words[n]]
+        return family_model(BERT).tokenizer.whole_text(ids).strip(" ") or " "
 
     def word_at(self, place: int) -> int:
         return next(n for n, word in enumerate(self.words) if place in word)

@@ -107,7 +107,7 @@ def span(bert: LoadedModel, text: tuple[int, ...]) -> None:
 
 def answered(bert: LoadedModel, question: tuple[int, ...], text: tuple[int, ...]) -> str:
     found = engine.run(answer, bert, question, text)
-    words = bert.tokenizer.decode(text[found.first : found.last + 1])
+    words = bert.tokenizer.whole_text(text[found.first : found.last + 1])
     return f"it answers {bold(piece(words))}, with probability {chance(found.probability)}."
 
 

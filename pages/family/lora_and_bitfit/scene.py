@@ -21,14 +21,14 @@ def scene(trace: Trace) -> Scene:
     """Of the adapters that come with the app: formal German if the sentence speaks to somebody, else the butler's."""
     loaded = engine.model()
     ids = loaded.tokenizer.encode(trace.text)
-    text = trace.text if len(ids) <= READ else loaded.tokenizer.decode(ids[:READ])
+    text = trace.text if len(ids) <= READ else loaded.tokenizer.decode(ids[:READ]).rstrip("\ufffd")
     style, says = BUTLER, ""
     if says_you(text):
         formal = is_formal(engine.run(tipping, loaded, text, file_of(FORMAL), SHARES).texts[0])
         style, says = (BUTLER, " Its German already says “Sie”.") if formal else (FORMAL, "")
     tips = engine.run(tipping, loaded, text, file_of(style), SHARES)
     r = len(engine.run(most_changed, loaded, file_of(style))[2])
-    cut = "" if text == trace.text else f" Read here: the first {READ} pieces."
+    cut = "" if text == trace.text else f" Read here: its beginning, at most {READ} pieces."
     return Scene(
         f"LoRA: two thin matrices, B and A, taught the translator a style, “{style}”; α/r is {ALPHA / r:g}. Drawn: "
         f"the corners that changed most.{says}{cut}",

@@ -198,7 +198,7 @@ def test_hostile_labels_are_text(demo: Callable[..., Page]) -> None:
     cell(page, 0, 5).click()
     expect(page.locator(".readout")).to_have_text(f"“{hostile}” → “{{value}}”: {weights(6, 6)[0, 5]:.4f}")
     expect(page.locator(".matrix tbody th span").first).to_have_attribute("title", hostile)
-    expect(page.locator(".matrix tbody th").first).to_have_text("<img src=x on…")
+    expect(page.locator(".matrix tbody th").first).to_have_text("<img src=x one…")
     _, svg = saved(page, "SVG")
     saved(page, "PNG")
     assert {re.sub("{.*}", "", node.tag) for node in ElementTree.fromstring(svg).iter()} <= {

@@ -21,11 +21,21 @@ WATCH = """() => {
 
 
 @pytest.mark.parametrize(
-    ("slug", "picture", "width"),
-    [("", "stage", 1280), ("masking", "opening", 1280), ("masking", "opening", 390), ("three-kinds", "scene", 1280)],
+    ("slug", "picture", "width", "last"),
+    [
+        ("", "stage", 1280, "Surprise me"),
+        ("", "stage", 390, "Surprise me"),
+        ("masking", "opening", 1280, "Surprise me"),
+        ("masking", "opening", 390, "Surprise me"),
+        ("three-kinds", "scene", 1280, "Surprise me"),
+        ("windows-that-shift", "scene", 1280, "Clear"),
+        ("windows-that-shift", "scene", 390, "Clear"),
+        ("sound-in-strips", "scene", 390, "Play"),
+        ("rule-or-by-heart", "scene", 390, "Check my answer"),
+    ],
 )
 def test_hardly_anything_moves_while_a_page_opens(
-    slug: str, picture: str, width: int, page: Page, serve: Callable[..., str]
+    slug: str, picture: str, width: int, last: str, page: Page, serve: Callable[..., str]
 ) -> None:
     """The code that draws buttons and HTML comes last, as over a slow line: till then their places are empty."""
     page.set_viewport_size({"width": width, "height": 720})
@@ -34,7 +44,7 @@ def test_hardly_anything_moves_while_a_page_opens(
     page.goto(f"{serve(ROOT / 'app.py')}/{slug}")
     page.locator(f".st-key-{picture}").wait_for(state="attached")
     page.unroute_all()
-    expect(page.get_by_role("button", name="Surprise me")).to_be_visible()
+    expect(page.get_by_role("button", name=last).first).to_be_visible()
     settled(page)
     assert page.evaluate("() => globalThis.moved") < MOST
 

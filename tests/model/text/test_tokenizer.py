@@ -90,6 +90,8 @@ def test_a_frequent_word_is_one_piece_and_a_rare_one_several(tokenizer: Tokenize
 def test_a_character_cut_in_two_shows_as_bytes(tokenizer: Tokenizer) -> None:
     texts = [t.text for t in tokenizer.tokens(tokenizer.encode("€"))]
     assert "".join(texts).replace("‹", " ").replace("›", "").split() == ["E2", "82", "AC"]
+    ids = tokenizer.encode("a €")
+    assert (tokenizer.whole_text(ids), tokenizer.whole_text(ids[:-1])[:3]) == ("a €", "a ‹")
 
 
 @given(TEXTS)

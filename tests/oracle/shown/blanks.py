@@ -39,7 +39,7 @@ class Blanks:
         self.places = tuple(place for n in self.hidden for place in self.words[n])
 
     def word(self, n: int) -> str:
-        return "".join(self.pieces[place].text for place in self.words[n])
+        return bert.together([self.ids[place] for place in self.words[n]]).strip(" ") or " "
 
     def default(self) -> int:
         """The longest word within that BERT names first and GPT does not; else that which BERT gives most more."""

@@ -1,6 +1,6 @@
 // Labels and numbers as a matrix writes them. Needs colour.js.
 
-const LABEL_LENGTH = 14; // characters of a label that are shown; the full text is in its tooltip and the readout
+const LABEL_LENGTH = 15; // characters of a label that are shown; the full text is in its tooltip and the readout
 const NO_NUMBER = "not a number";
 
 function short(label) {

@@ -34,7 +34,7 @@ class Pen {
   /** A text cut where its room ends; a number is narrowed, since a part of it would be another number. */
   fitted(x, y, text, room, kind = "", anchor = "middle", more = {}) {
     const most = Math.max(1, Math.floor(room / LETTER));
-    const narrow = /^[−<]?[\d.,]+%?$/.test(text) && [...text].length > most;
+    const narrow = /^[−<>]?[\d.,]+%?$/.test(text) && [...text].length > most;
     if (narrow) return this.text(x, y, text, kind, anchor, { textLength: round(room), lengthAdjust: "spacingAndGlyphs", ...more });
     const short = [...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text;
     return this.text(x, y, short, kind, anchor, more);

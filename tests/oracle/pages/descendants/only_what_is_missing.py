@@ -43,6 +43,7 @@ STATES: tuple[dict[str, str], ...] = (
     },
     {"sentence": "Colourless green ideas sleep", "blanks": "1.2.3.4.5"},
     {"sentence": '"', "blanks": "0", "t5_trial": TRIAL.options[2]},
+    {"sentence": "Mr Müller paid.", "t5_trial": TRIAL.options[0]},
 )
 
 Ids = tuple[int, ...]

@@ -17,8 +17,7 @@ from tests.oracle.language.page import Page
 from tests.oracle.language.words import inline, visible
 from tests.oracle.pages.training.train_it_yourself import note
 from tests.oracle.passes.family import task_heads
-from tests.oracle.passes.family.bert import GPT, tokenizer
-from tests.oracle.passes.family.language_models import text_of
+from tests.oracle.passes.family.bert import GPT, together, tokenizer
 from tests.oracle.passes.foreign import SHIPPED
 from tests.oracle.passes.forward import EOS, SOS, Array, tidied
 from tests.oracle.passes.network import Network
@@ -51,6 +50,7 @@ STATES = (
         "to_answer": "Where is <b>Mary</b>?",
     },
     {"trial": TRIALS[1], "sentence": "+", "same_as": " ", "to_answer": " "},
+    {"trial": TRIALS[1], "sentence": "Zoë ate a 🍎"},
     {
         "labelled_places": "+ One.\n- Two.\n<b>Three</b> has *none*",
         "learns": "nothing",
@@ -271,7 +271,7 @@ def four_tasks(page: Page) -> Statements:
 
 def answered(question: tuple[int, ...], text: tuple[int, ...]) -> tuple[str, str]:
     first, last, probability = task_heads.span(question, text)
-    words = text_of(text[first : last + 1]).removeprefix(" ")
+    words = together(text[first : last + 1]).removeprefix(" ")
     return inline(visible(words)) or "␣", claims.chance(probability)
 
 

@@ -38,7 +38,7 @@ STATES = (
         "trial": "BitFit",
         "sentence": "Do you need your money, Mr Smith, or do you not need it at all?",
     },
-    {"rank": "0"},
+    {"rank": "0", "sentence": "Do you like the big red 🍎 there?"},
     {"rank": "20"},
     {"rank": "257", "of": "Masked decoder", "inside": INSIDE[2], "style": "none", "trial": "none"},
     {"rank": "four <b>", "at": "4", "matrix": "W^K", "trial": TRIALS[3], "sentence": "Thank you very much, sir."},
@@ -83,7 +83,7 @@ def writes(text: str, style: str, share: float) -> tuple[tuple[int, ...], Writer
 
 def scene(page: Page) -> Statements:
     ids = source_ids(page.sentence)[:-1]
-    text = page.text if len(ids) <= 9 else text_of(ids[:9])
+    text = page.text if len(ids) <= 9 else text_of(ids[:9]).rstrip("\ufffd")
     says, style = "", STYLES[0]
     if re.search(r"\b(you|your|yours)\b", text.lower()):
         before = text_of(writes(text, STYLES[1], 0.0)[0])
@@ -98,7 +98,9 @@ def scene(page: Page) -> Statements:
     yield from screen.scene(
         page,
         prose.line(
-            "lora two thin matrices", style, f"{says}{'' if text == page.text else ' Read here: the first 9 pieces.'}"
+            "lora two thin matrices",
+            style,
+            f"{says}{'' if text == page.text else ' Read here: its beginning, at most 9 pieces.'}",
         ),
         "How much of BA is added",
         [scene_frame(text, style, written, n) for n in range(5)],

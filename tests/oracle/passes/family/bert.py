@@ -89,10 +89,23 @@ def entry(id: int) -> str:
     """What stands on the card of a vocabulary entry."""
     if id < len(NAMES) or id in SIGNS:
         return SIGNS.get(id) or NAMES[id]
+    return plain(id).strip(" ") or " "
+
+
+def plain(id: int) -> str:
+    """Its text; in hexadecimal if its bytes are no whole character."""
     try:
-        return raw(id).decode().strip(" ") or " "
+        return raw(id).decode()
     except UnicodeDecodeError:
         return f"‹{raw(id).hex(' ').upper()}›"
+
+
+def together(ids: Sequence[int]) -> str:
+    """The text of pieces; of each alone if they cut a character in two."""
+    try:
+        return b"".join(map(raw, ids)).decode()
+    except UnicodeDecodeError:
+        return "".join(map(plain, ids))
 
 
 def pieces(ids: Sequence[int]) -> tuple[Piece, ...]:
