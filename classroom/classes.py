@@ -6,11 +6,11 @@ class and reaches no other.
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import Delete, delete, or_, select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from classroom import rate_limits
@@ -21,6 +21,7 @@ from classroom.errors import (
     NoSuchClassError,
     NotPossibleError,
     NotTheTeacherError,
+    ReplacedError,
     StoreError,
     TooManyTriesError,
 )
@@ -35,7 +36,14 @@ MAX_STATE = 30, 2000  # parameters of a place, and signs of them all
 
 ENDED = "This class is over: its teacher or its age has deleted it."
 NO_CLASS = "There is no class with this code: look at it once more, it has six letters and digits."
-NOT_YOURS = "This is not the teacher's link of a class: use the whole link that you were given when you opened it."
+NOT_YOURS = (
+    "This is not the teacher's link of a class: use the whole link that you were given when you opened it, or the "
+    "newest, if it was replaced."
+)
+REPLACED = (
+    "The secret link by which you came here was replaced, so it works no more: open the new one, or load this page "
+    "again in the browser that made it."
+)
 WAIT = "You have tried too many codes: wait ten minutes, then try again."
 WAIT_ALL = (
     "Others in your network have tried too many codes: wait ten minutes, or ask your teacher to open their secret link "
@@ -51,21 +59,23 @@ MANY_CLASSES_ALL = "Many classes were opened from your network: wait an hour, th
 
 @dataclass(frozen=True)
 class Teacher:
-    """Somebody who knows the secret of a class."""
+    """Somebody who knows the secret of a class. secret_hash: of the one by which they were let in, see `own`"""
 
     class_id: int
     code: str
     title: str
+    secret_hash: str
 
 
 @dataclass(frozen=True)
 class Member:
-    """A learner in a class."""
+    """A learner in a class. token_hash: of their browser's token"""
 
     class_id: int
     learner_id: int
     nickname: str
     title: str
+    token_hash: str
 
 
 @dataclass(frozen=True)
@@ -123,7 +133,7 @@ def open_class(
             rate_limits.use(session, code, address, now)
     if not all(within):
         raise TooManyTriesError(MANY_CLASSES_ALL if within.visitor else MANY_CLASSES)
-    return Teacher(made.id, made.code, made.title), secret
+    return Teacher(made.id, made.code, made.title, made.secret_hash), secret
 
 
 def teach(db: Database, code: str, secret: str, address: str, now: int | None = None) -> Teacher:
@@ -140,7 +150,7 @@ def teach(db: Database, code: str, secret: str, address: str, now: int | None = 
     if not known:
         with suppress(StoreError), db.writing() as session:  # a full disk shuts no teacher out
             rate_limits.use(session, found.code, address, now)
-    return Teacher(found.id, found.code, found.title)
+    return Teacher(found.id, found.code, found.title, found.secret_hash)
 
 
 def by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
@@ -176,12 +186,25 @@ def by_code(db: Database, code: str, origin: Origin, now: int) -> Class:
 def own(session: Session, teacher: Teacher, lock: bool = False) -> Class:
     """The row of a teacher's class; with a lock until the session ends, so that two changes come one after the other.
 
-    Raises: NoSuchClassError if it was deleted
+    Raises: NoSuchClassError if it was deleted; ReplacedError if the secret is another now
     """
     found = session.get(Class, teacher.class_id, with_for_update=True if lock else None)
     if found is None:
         raise NoSuchClassError(ENDED)
+    if found.secret_hash != teacher.secret_hash:
+        raise ReplacedError(REPLACED)
     return found
+
+
+def replace_secret(db: Database, teacher: Teacher) -> tuple[Teacher, str]:
+    """A new secret in the place of one that leaked: whoever was let in by the old one is the teacher no more.
+
+    Raises: NoSuchClassError; StoreError; then the old one still holds
+    """
+    secret = new_secret()
+    with db.writing() as session:
+        own(session, teacher, lock=True).secret_hash = hashed(secret)
+    return replace(teacher, secret_hash=hashed(secret)), secret
 
 
 def lock_class(db: Database, teacher: Teacher, locked: bool) -> None:
@@ -196,17 +219,24 @@ def lock_class(db: Database, teacher: Teacher, locked: bool) -> None:
 def delete_class(db: Database, teacher: Teacher) -> None:
     """Delete a class with everything in it. Once more does nothing.
 
-    Raises: StoreError; then all of it is still there
+    Raises: ReplacedError; StoreError; then all of it is still there
     """
-    delete_rows(db, delete(Class).where(Class.id == teacher.class_id), NOT_DELETED)
+
+    def erase(session: Session) -> None:
+        ours = (Class.id == teacher.class_id) & (Class.secret_hash == teacher.secret_hash)
+        session.execute(delete(Class).where(ours))
+        if session.get(Class, teacher.class_id):
+            raise ReplacedError(REPLACED)
+
+    delete_rows(db, erase, NOT_DELETED)
 
 
-def delete_rows(db: Database, what: Delete, full: str) -> None:
+def delete_rows(db: Database, erase: Callable[[Session], object], full: str) -> None:
     """Delete rows. A full disk may have room again once the journal is cleared. Args: full: what to say if not"""
     for again in (True, False):
         try:
             with db.writing() as session:
-                session.execute(what)
+                erase(session)
             break
         except FullError as error:
             if not again:

@@ -10,7 +10,11 @@ class NoSuchClassError(ClassError):
 
 
 class LeftError(NoSuchClassError):
-    """A learner has left the class, in another tab."""
+    """A learner is in the class no more: they left it in another tab, or their teacher took them out."""
+
+
+class ReplacedError(NoSuchClassError):
+    """The secret by which a teacher was let in has been replaced by another."""
 
 
 class NotTheTeacherError(ClassError):

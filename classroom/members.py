@@ -1,6 +1,6 @@
 """What learners do in a class: join it, come back, say where they are and how far they have come, leave.
 
-Whoever does something holds a `Member`, which only the right token gives.
+Whoever does something holds a `Member`, which only the right token gives. At the end: what their teacher does to them.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from sqlalchemy import delete, exists, func, select
 from sqlalchemy.orm import Session
 
 from classroom import rate_limits
-from classroom.classes import ENDED, HERE_SECONDS, Member, by_code, delete_rows, seconds
+from classroom.classes import ENDED, HERE_SECONDS, Member, Teacher, by_code, delete_rows, own, seconds
 from classroom.codes import clean, hashed, read_code
 from classroom.database import Database
 from classroom.errors import LeftError, NoSuchClassError, NotPossibleError, TooManyTriesError
@@ -27,9 +27,18 @@ LEFT = (
     "You are in this class no more: you left it in another tab, or it was full while you were away. To come back, open "
     "“Join a class” and type the code."
 )
+TAKEN_OUT = (
+    "Your teacher took you out of the class, and your answers there are deleted. To come back, open “Join a class” and "
+    "type the code."
+)
+NO_LEARNER = "This learner is in the class no more."
 NOT_LEFT = (
     "The server's disk is full, so your answers could not be deleted, and you are still in the class: tell your "
     "teacher."
+)
+NOT_TAKEN_OUT = (
+    "The server's disk is full, so this learner is still in the class, with all answers: have somebody make room on "
+    "the disk, then press again."
 )
 
 
@@ -57,11 +66,26 @@ def join(
             make_room(session, room, now)
             room.seats += 1
             known = Learner(
-                class_id=room.id, token_hash=hashed(token), number=room.seats, nickname=clean(nickname, MAX_NICKNAME),
+                class_id=room.id, token_hash=hashed(token), number=room.seats, nickname=as_nickname(nickname),
                 joined=now, seen=now,
             )  # fmt: skip
             session.add(known)
-    return Member(room.id, known.id, known.nickname, room.title)
+            rate_limits.unmark(session, _out(room.id, known.token_hash))
+    return _member(known, room)
+
+
+def as_nickname(typed: str) -> str:
+    """What is kept of a nickname. Several learners may have the same."""
+    return clean(typed, MAX_NICKNAME)
+
+
+def _member(known: Learner, room: Class) -> Member:
+    return Member(room.id, known.id, known.nickname, room.title, known.token_hash)
+
+
+def _out(class_id: int, token_hash: str) -> str:
+    """The mark of a learner whom the teacher took out, so that their browser can say why, also after a reload."""
+    return f"{token_hash} taken out of {class_id}"
 
 
 def make_room(session: Session, room: Class, now: int) -> None:
@@ -94,23 +118,28 @@ def offered(db: Database, member: Member) -> str:
 def come_back(db: Database, code: str, token: str) -> Member | None:
     """The learner with this token in the class with this code; None if there is none (any more).
 
-    Raises: StoreError
+    Raises: LeftError if their teacher took them out; StoreError
     """
     with db.reading() as session:
-        row = session.execute(
-            select(Learner, Class).join(Class).where(Class.code == read_code(code), Learner.token_hash == hashed(token))
-        ).first()
-        return Member(row.Class.id, row.Learner.id, row.Learner.nickname, row.Class.title) if row else None
+        room = session.scalar(select(Class).where(Class.code == read_code(code)))
+        if room is None:
+            return None
+        known = session.scalar(select(Learner).where(Learner.class_id == room.id, Learner.token_hash == hashed(token)))
+        if known is None and rate_limits.marked(session, _out(room.id, hashed(token))):
+            raise LeftError(TAKEN_OUT)
+        return _member(known, room) if known else None
 
 
 def present(session: Session, member: Member, lock: bool = False) -> Learner:
     """The row of a learner; with a lock until the session ends, so that two changes come one after the other.
 
-    Raises: LeftError if they have left; NoSuchClassError if the class was deleted
+    Raises: LeftError if they have left or were taken out; NoSuchClassError if the class was deleted
     """
     found = session.get(Learner, member.learner_id, with_for_update={"key_share": True} if lock else None)
     if found is None:
-        raise NoSuchClassError(ENDED) if session.get(Class, member.class_id) is None else LeftError(LEFT)
+        if session.get(Class, member.class_id) is None:
+            raise NoSuchClassError(ENDED)
+        raise LeftError(TAKEN_OUT if rate_limits.marked(session, _out(member.class_id, member.token_hash)) else LEFT)
     return found
 
 
@@ -121,7 +150,7 @@ def stand(db: Database, member: Member, page: str, now: int | None = None) -> No
     """
     now = seconds() if now is None else now
     with db.writing() as session:
-        found = present(session, member)
+        found = present(session, member, lock=True)
         found.page, found.seen = clean(page, 60), now
 
 
@@ -142,7 +171,7 @@ def offer(db: Database, member: Member, sentence: str) -> None:
     Raises: NoSuchClassError; StoreError
     """
     with db.writing() as session:
-        present(session, member).sentence = clean(sentence, MAX_SENTENCE)
+        present(session, member, lock=True).sentence = clean(sentence, MAX_SENTENCE)
 
 
 def leave(db: Database, member: Member) -> None:
@@ -150,4 +179,38 @@ def leave(db: Database, member: Member) -> None:
 
     Raises: StoreError
     """
-    delete_rows(db, delete(Learner).where(Learner.id == member.learner_id), NOT_LEFT)
+    gone = delete(Learner).where(Learner.id == member.learner_id)
+    delete_rows(db, lambda session: session.execute(gone), NOT_LEFT)
+
+
+# --- the teacher -----------------------------------------------------------------------------------------------------
+
+
+def rename(db: Database, teacher: Teacher, learner_id: int, nickname: str) -> None:
+    """Give a learner another nickname, by the rules of joining.
+
+    Raises: NotPossibleError if there is no such learner in this class (any more); NoSuchClassError; StoreError
+    """
+    with db.writing() as session:
+        own(session, teacher)
+        found = session.get(Learner, learner_id, with_for_update={"key_share": True})
+        if found is None or found.class_id != teacher.class_id:
+            raise NotPossibleError(NO_LEARNER)
+        found.nickname = as_nickname(nickname)
+
+
+def take_out(db: Database, teacher: Teacher, learner_id: int, now: int | None = None) -> None:
+    """Delete a learner with their answers, and have them told. Once more does nothing.
+
+    Raises: NoSuchClassError; StoreError; then all of it is still there
+    """
+    now = seconds() if now is None else now
+
+    def erase(session: Session) -> None:
+        own(session, teacher, lock=True)  # as whoever answers does first
+        found = session.get(Learner, learner_id, with_for_update=True)
+        if found and found.class_id == teacher.class_id:
+            rate_limits.mark(session, _out(found.class_id, found.token_hash), now)
+            session.delete(found)
+
+    delete_rows(db, erase, NOT_TAKEN_OUT)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import cachetools
@@ -66,12 +66,12 @@ class Overview:
 class Board:
     """What all learners of a class see: the newest question, with counts only once they are revealed.
 
-    learners: who is in the class
+    nicknames: of those who are in the class, by their ids
     """
 
     poll: Shown | None
     place: Place | None
-    learners: frozenset[int]
+    nicknames: Mapping[int, str]
 
 
 def read_chosen(text: str) -> frozenset[int]:
@@ -235,14 +235,15 @@ def board(db: Database, member: Member) -> Board:
         found = session.get(Class, member.class_id)
         if found is None:
             raise NoSuchClassError(ENDED)
-        learners = frozenset(session.scalars(select(Learner.id).where(Learner.class_id == found.id)))
+        of_ours = select(Learner.id, Learner.nickname).where(Learner.class_id == found.id)
+        nicknames = {row.id: row.nickname for row in session.execute(of_ours)}
         poll = session.scalar(select(Poll).where(Poll.class_id == found.id).order_by(Poll.number.desc()).limit(1))
         if poll is None:
-            return Board(None, place_of(found), learners)
+            return Board(None, place_of(found), nicknames)
         (shown,) = _with_counts(session, [poll]) if poll.revealed else (_shown(poll, [0] * len(poll.options), 0),)
         if not (poll.closed and poll.revealed):  # nobody learns from the page's data what they are still asked
             shown = replace(shown, asked=replace(shown.asked, right=frozenset(), why=""))
-        return Board(shown, place_of(found), learners)
+        return Board(shown, place_of(found), nicknames)
 
 
 class Boards:
@@ -254,12 +255,12 @@ class Boards:
         self._known: cachetools.TTLCache[int, Board] = cachetools.TTLCache(1000, FRESH_SECONDS)
 
     def of(self, member: Member) -> Board:
-        """Raises: LeftError if they have left, in another tab; NoSuchClassError; StoreError"""
+        """Raises: LeftError if they are in it no more; NoSuchClassError; StoreError"""
         with self._lock:
             known = self._known.get(member.class_id)
             if known is None:
                 known = self._known[member.class_id] = board(self._db, member)
-        if member.learner_id not in known.learners:  # unless they have joined just now
+        if member.learner_id not in known.nicknames:  # unless they have joined just now
             with self._db.reading() as session:
                 present(session, member)
         return known

@@ -85,13 +85,26 @@ def take_back(session: Session, limit: Limit, origin: Origin) -> None:
 
 def use(session: Session, code: str, address: str, now: int) -> None:
     """Note that the class with this code is taught or visited from an address."""
-    _note(session, hashed(f"{code} in use at {address}"), now, {"since": now})
+    mark(session, f"{code} in use at {address}", now)
 
 
 def in_use(session: Session, code: str, address: str, now: int) -> bool:
     """Whether it was within a day. Nobody there learns anything from such a code that others there do not know."""
     known = session.get(Tries, hashed(f"{code} in use at {address}"))
     return known is not None and abs(now - known.since) < IN_USE_SECONDS
+
+
+def mark(session: Session, what: str, now: int) -> None:
+    """Note something for a day, as a hash in which nobody can read it."""
+    _note(session, hashed(what), now, {"since": now})
+
+
+def marked(session: Session, what: str) -> bool:
+    return session.get(Tries, hashed(what)) is not None
+
+
+def unmark(session: Session, what: str) -> None:
+    session.execute(delete(Tries).where(Tries.who == hashed(what)))
 
 
 def _note(session: Session, key: str, now: int, again: dict[str, Any]) -> int:

@@ -121,7 +121,7 @@ class Answer(Base):
 
 
 class Tries(Base):
-    """How often somebody tried a thing since a moment, for `limits`. who: hash of the thing and the address"""
+    """How often somebody tried a thing since a moment, for `rate_limits`, and its marks. who: hash of what it is"""
 
     __tablename__ = "tries"
 

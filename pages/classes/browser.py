@@ -11,7 +11,8 @@ from ui.controls.cookie import keep, kept
 
 LEARNER, TEACHER = "walkthrough_learner", "walkthrough_teacher"  # cookies: a class's code, and a token or secret
 MEMBER, DESK = "class.member", "class.teacher"  # in the session: who one is, or None if that turned out to be nobody
-# In the session: why one is in it no more. It is over, or a learner left in another tab, which may know a newer one.
+# In the session: why one is in it no more. It is over, or closed to them, or a learner left in another tab, which may
+# know a newer one.
 OUT = {MEMBER: "class.member_out", DESK: "class.teacher_out"}
 KEPT_DAYS = 30
 

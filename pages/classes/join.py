@@ -76,8 +76,8 @@ def asked(mine: Seat) -> None:
             st.info("There is no question yet. It will appear here by itself; look at the lessons meanwhile.")
         else:
             _question(mine, poll, given(mine, poll.poll_id, again=True))
-    if seat() is None:
-        st.rerun()  # the rest of the page speaks as if they were in it
+    if seat() != mine:
+        st.rerun()  # the rest of the page speaks as if they were in it, and under the name that they had
 
 
 def _question(mine: Seat, poll: Shown, chosen: frozenset[int]) -> None:

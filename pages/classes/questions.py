@@ -112,7 +112,7 @@ def _own() -> Asked | None:
 @st.fragment(run_every=LOOK_SECONDS)
 def live_question(at: Desk) -> None:
     """The newest question and its answers as they come in; bars once they are revealed."""
-    with told(DESK):
+    with told(DESK, whole=True):
         seen = overview(room().db, at.teacher)
         if not seen.polls:
             st.info("You have not asked anything yet. What you ask appears here and on every learner's device.")

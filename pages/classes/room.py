@@ -9,7 +9,7 @@ import streamlit as st
 
 from classroom.classes import Member, Teacher, sweep, teach
 from classroom.database import Database
-from classroom.errors import ClassError, NoSuchClassError, NotTheTeacherError, StoreError
+from classroom.errors import ClassError, LeftError, NoSuchClassError, NotTheTeacherError, StoreError
 from classroom.members import come_back
 from classroom.polls import Boards, chosen_in
 from pages.classes.browser import DESK, LEARNER, MEMBER, OUT, TEACHER, code_and_secret
@@ -17,6 +17,7 @@ from ui.text import in_markdown
 
 _FAILED, _SAID, _CHOSEN = "class.failed", "class.said", "class.chosen"  # in the session
 SAID_SECONDS = 10
+NO_DESK = "The class that this browser taught is over, or its secret link was replaced: in that case open the new one."
 
 
 class Seat(NamedTuple):
@@ -62,15 +63,19 @@ def address() -> str:
 
 
 @contextmanager
-def told(key: str | None = None) -> Iterator[None]:
+def told(key: str | None = None, whole: bool = False) -> Iterator[None]:
     """What goes wrong is said in one sentence, where it would have been drawn.
 
-    Args: key: MEMBER or DESK: if their class turns out to be deleted, this visitor is in it no more
+    Args:
+        key:   MEMBER or DESK: if their class turns out to be deleted, or closed to them, this visitor is in it no more
+        whole: the whole page is about the class, and is then drawn anew without it
     """
     try:
         yield
     except ClassError as error:
         _note(key, error)
+        if whole and key and st.session_state[key] is None:
+            st.rerun()
         st.warning(in_markdown(str(error)))
 
 
@@ -117,7 +122,10 @@ def seat() -> Seat | None:
     """
     if MEMBER not in st.session_state:
         code, token = code_and_secret(LEARNER)
-        member = come_back(room().db, code, token) if code else None
+        try:
+            member = come_back(room().db, code, token) if code else None
+        except LeftError as error:
+            member, st.session_state[OUT[MEMBER]] = None, str(error)
         st.session_state[MEMBER] = Seat(member, code, token) if member else None
     found: Seat | None = st.session_state[MEMBER]
     return found
@@ -151,6 +159,6 @@ def desk() -> Desk | None:
                 del st.session_state[DESK]  # asked again once the store is back
                 raise
             except NotTheTeacherError:
-                pass  # it was deleted
+                st.session_state[OUT[DESK]] = NO_DESK
     found: Desk | None = st.session_state[DESK]
     return found

@@ -18,7 +18,7 @@ LOOK_SECONDS = 2.0
 @st.fragment(run_every=LOOK_SECONDS)
 def where_they_stand(at: Desk) -> None:
     """A bar for each lesson that somebody has begun, in the order of the course; each learner's counts if asked for."""
-    with told(DESK):
+    with told(DESK, whole=True):
         everyone = people(room().db, at.teacher)
         begun = sum(bool(one.progress) for one in everyone)
         if not begun:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
@@ -62,6 +63,9 @@ def follow(page: str, mine: Seat) -> Board:
     _note_page(page, mine)
     _note_progress(mine)
     board = room().boards.of(mine.member)
+    nickname = board.nicknames.get(mine.member.learner_id, mine.member.nickname)
+    if nickname != mine.member.nickname:  # their teacher has renamed them
+        st.session_state[MEMBER] = mine._replace(member=replace(mine.member, nickname=nickname))
     place = board.place
     known, seen = st.session_state.get(_MOVE, (0, 0))
     st.session_state[_MOVE] = mine.member.class_id, place.move if place else 0

@@ -5,12 +5,13 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 import streamlit as st
 
-from classroom.classes import MAX_TITLE, delete_class, lock_class, open_class, teach
+from classroom.classes import MAX_TITLE, delete_class, lock_class, open_class, replace_secret, teach
 from classroom.errors import NotTheTeacherError
 from classroom.export import results as results_file
 from classroom.polls import overview
 from classroom.qr import qr_code
 from pages.classes.browser import DESK, OUT, TEACHER, keep_code_and_secret, room_for_the_class
+from pages.classes.learners import one_learner
 from pages.classes.questions import live_question, put_question
 from pages.classes.room import Desk, address, button, desk, room, told
 from pages.classes.standing import where_they_stand
@@ -21,6 +22,7 @@ from ui.visitor import one_browser
 
 LOOK_SECONDS = 1.0
 _OTHER, _DELETED, _LINK = "class.other", "class.deleted", "class.link"  # in the session
+_RENEWED = "class.renewed"
 ALONE = ("localhost", "127.0.0.1", "::1")  # names by which a machine means itself
 
 
@@ -37,7 +39,8 @@ def come_by_link() -> None:
         del st.session_state[_LINK]
         raise
     mine = desk()
-    st.session_state[DESK if mine is None or mine.teacher == at.teacher else _OTHER] = at
+    ours = mine is None or mine.teacher.class_id == at.teacher.class_id
+    st.session_state[DESK if ours else _OTHER] = at
     del st.session_state[_LINK]
 
 
@@ -100,14 +103,15 @@ def invitation(at: Desk) -> None:
         st.html(f'<img class="tw-qr" src="{qr_code(where)}" alt="QR code of the address by which one joins">')
     with st.expander("Your secret link"):
         st.markdown(
-            "With it you come back to this page from any device. Whoever has it is the teacher: show it to nobody."
+            "With it you come back to this page from any device. Whoever has it is the teacher: show it to nobody. If "
+            "somebody has seen it, make a new one under *End*."
         )
         st.code(link("teach", **{"class": at.teacher.code, "secret": at.secret}), language=None, wrap_lines=True)
 
 
 @st.fragment(run_every=LOOK_SECONDS)
 def joined(at: Desk) -> None:
-    with told(DESK):
+    with told(DESK, whole=True):
         seen = overview(room().db, at.teacher)
         st.markdown(f"**{seen.learners}** joined · **{seen.here}** here now")
         # Not a toggle: that has a state of its own, and two devices of one teacher would undo each other's.
@@ -118,7 +122,7 @@ def joined(at: Desk) -> None:
 
 
 def end(at: Desk) -> None:
-    """The results as a file, and the button that deletes everything."""
+    """The results as a file, and the buttons that replace the secret link and delete everything."""
     seen = overview(room().db, at.teacher)
     given = sum(poll.answered for poll in seen.polls)
     st.markdown(f"Questions: **{len(seen.polls)}**. Answers: **{given}**. Learners: **{seen.learners}**.")
@@ -126,6 +130,7 @@ def end(at: Desk) -> None:
         "Results as CSV", results_file(room().db, at.teacher), f"class-{at.teacher.code}.csv", "text/csv",
         on_click="ignore", key="teach/csv",
     )  # fmt: skip
+    _new_link(at)
     st.subheader("Delete the class", anchor=False)
     st.markdown("Learners, questions, answers and sentences are gone at once and for good. Save the results before.")
     is_sure = st.checkbox("Yes, delete it", key="teach/sure")
@@ -137,16 +142,35 @@ def end(at: Desk) -> None:
     button("Delete everything", "teach/delete", DESK, delete, disabled=not is_sure)
 
 
+def _new_link(at: Desk) -> None:
+    """Here, where the link itself is not shown: this page may be on a projector."""
+    st.subheader("Replace the secret link", anchor=False)
+    st.markdown(
+        "If somebody else has your secret link: the old one, and every other page that was opened with it, stops "
+        "working. This page goes on, and your learners notice nothing."
+    )
+    is_sure = st.checkbox("Yes, replace it", key="teach/sure_of_link")
+
+    def renew() -> None:
+        st.session_state[DESK] = Desk(*replace_secret(room().db, at.teacher))
+        st.session_state[_RENEWED], st.session_state["teach/sure_of_link"] = True, False
+
+    button("New secret link", "teach/new_link", DESK, renew, disabled=not is_sure)
+    if st.session_state.pop(_RENEWED, False):
+        st.success("The old link works no more. The new one is under *Invitation*: keep it.")
+
+
 def at_desk(at: Desk) -> None:
-    keep_code_and_secret(TEACHER, at.teacher.code, at.secret)
     room_for_the_class()
     parts = {
-        "Invitation": invitation, "Questions": questions, "Who is where": where_they_are, "Progress": where_they_stand,
+        "Invitation": invitation, "Questions": questions, "Who is where": who_is_where, "Progress": where_they_stand,
         "Sentences": sentences, "End": end,
     }  # fmt: skip
     chosen = one_of("What you see", list(parts), key="desk", label_visibility="collapsed")
-    with told(DESK):
+    with told(DESK, whole=True):
         parts[chosen](at)
+    # Only now: another tab of this browser may have replaced the secret, and keeps the new one.
+    keep_code_and_secret(TEACHER, at.teacher.code, at.secret)
 
 
 def questions(at: Desk) -> None:
@@ -155,6 +179,11 @@ def questions(at: Desk) -> None:
         put_question(at)
     with right:
         live_question(at)
+
+
+def who_is_where(at: Desk) -> None:
+    where_they_are(at)
+    one_learner(at)
 
 
 st.title("Teach a class", anchor=False)

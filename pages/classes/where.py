@@ -26,7 +26,7 @@ def title_of(page: str) -> str:
 @st.fragment(run_every=LOOK_SECONDS)
 def where_they_are(at: Desk) -> None:
     """For each page the learners who are on it, in the order of the course."""
-    with told(DESK):
+    with told(DESK, whole=True):
         everyone = people(room().db, at.teacher)
         here = [one for one in everyone if one.here]
         st.markdown(f"**{len(here)}** of {len(everyone)} learners are here now.")
@@ -50,7 +50,7 @@ def _names(nicknames: list[str]) -> str:
 @st.fragment(run_every=LOOK_SECONDS)
 def sentences(at: Desk) -> None:
     """What learners offered, each to be shown on this screen."""
-    with told(DESK):
+    with told(DESK, whole=True):
         offered = [one for one in people(room().db, at.teacher) if one.sentence]
         if not offered:
             st.info("Nobody has offered a sentence yet. Learners do so on their page “Join a class”.")

@@ -71,7 +71,29 @@ def test_a_lesson_from_the_first_code_to_the_last_answer(new_page: Callable[...,
     assert not has_run(ada)
     teacher.goto(f"{url}/teach?desk=Who+is+where")
     expect(teacher.get_by_role("cell", name=re.compile("Bob"))).to_be_visible()
+    # A nickname for the projector, and a learner who is removed.
+    unfold(teacher)
+    choose(teacher, "Bob · learner 2")
+    teacher.get_by_label("New nickname").fill(HOSTILE[:22])
+    teacher.get_by_role("button", name="Rename").click()
+    choose(teacher, f"{HOSTILE[:22]} · learner 2")
+    teacher.get_by_text("Yes, remove this learner").click()
+    teacher.get_by_role("button", name="Remove").click()
+    expect(bob.get_by_text("Your teacher took you out of the class")).to_be_visible()
+    expect(bob.locator(".st-key-class_strip")).to_have_count(0)
     assert not has_run(teacher)
+
+
+def unfold(teacher: Page) -> None:
+    """And wait: a list that is opened while its fold still moves closes again."""
+    fold = teacher.locator("details", has_text="Rename or remove a learner")
+    fold.locator("summary").click()
+    fold.evaluate("(fold) => Promise.all(fold.getAnimations({ subtree: true }).map((one) => one.finished))")
+
+
+def choose(teacher: Page, learner: str) -> None:
+    teacher.get_by_role("combobox", name="Learner").click()
+    teacher.get_by_role("option", name=learner).click()
 
 
 # A busy browser may miss that it is sent elsewhere.
@@ -177,7 +199,7 @@ def test_a_learner_and_what_they_know_outlast_the_browser_and_the_server(
         expect(teacher.get_by_text("Masking: 1 of 2 answered right.")).to_be_visible()
 
 
-def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
+def test_the_teachers_link_opens_the_desk_until_it_is_replaced_and_without_the_secret_nothing(
     new_page: Callable[..., Page], url: str
 ) -> None:
     teacher, stranger = new_page(), new_page()
@@ -192,6 +214,15 @@ def test_the_teachers_link_opens_the_desk_and_without_the_secret_nothing(
     home = new_page()
     home.goto(link)
     expect(home.locator(".tw-code")).to_have_text(code)
+    desk(teacher, "End")
+    teacher.get_by_text("Yes, replace it").click()
+    teacher.get_by_role("button", name="New secret link").click()
+    expect(teacher.get_by_text("The old link works no more.")).to_be_visible()
+    expect(home.get_by_text("was replaced, so it works no more")).to_be_visible()
+    expect(home.locator(".tw-code")).to_have_count(0)
+    teacher.wait_for_function("old => !document.cookie.includes(old)", arg=link.partition("secret=")[2])
+    teacher.reload()
+    expect(teacher.get_by_text("Questions: 0.")).to_be_visible()
 
 
 # What of the line above a page the badge lies on, and buttons there that the header cuts.
@@ -237,6 +268,10 @@ def test_nothing_serious_for_axe_and_no_sideways_scrolling(new_page: Callable[..
     for page, part in pages:
         if part:
             desk(page, part)
+            if part == "Who is where":
+                unfold(page)
+                choose(page, f"{'A' * 24} · learner 1")
+                expect(page.get_by_role("button", name="Remove")).to_be_visible()
             page.mouse.move(0, 0)
             page.evaluate("() => document.activeElement.blur()")  # Streamlit's own colours while one presses
         for scheme, width in LOOKS:

@@ -27,7 +27,7 @@ from classroom.errors import (
     StoreError,
 )  # fmt: skip
 from classroom.expiry_thread import sweep_once
-from classroom.members import NOT_LEFT, join, leave
+from classroom.members import NOT_LEFT, NOT_TAKEN_OUT, join, leave, take_out
 from classroom.polls import ask, overview
 from classroom.setting import FILE, SETTING, may_be_there
 from classroom.tables import Base
@@ -146,13 +146,13 @@ def test_those_who_joined_before_there_were_numbers_get_theirs_in_order(url: str
         (7, "CDFHJK", {"of 3": 1, "of 8": 2, "of 13": 3, "new": 4}),
         (8, "MNPRTW", {"of 5": 1}),
     ):
-        everyone = people(db, Teacher(class_id, code, ""), NOW)
+        everyone = people(db, Teacher(class_id, code, "", "x"), NOW)
         assert {one.nickname: one.number for one in everyone} == numbers
 
 
 def learners_in_old(db: Database):  # type: ignore[no-untyped-def]
     join(db, "CDFHJK", "browser", "Ada", "school", NOW)
-    return Teacher(7, "CDFHJK", "Old")
+    return Teacher(7, "CDFHJK", "Old", "x")
 
 
 def test_opening_once_more_changes_nothing(url: str, open_store: Open) -> None:
@@ -288,7 +288,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(file: Path, open_store: Open) -
 def test_a_class_is_deleted_on_a_full_disk_or_says_that_it_is_not(times: int, file: Path, open_store: Open) -> None:
     db = open_store(f"sqlite:///{file}")
     teacher = new_class(db)
-    (member,) = learners(db, teacher, 1)
+    member, other = learners(db, teacher, 2)
     left = times
 
     @event.listens_for(db.engine, "before_cursor_execute")
@@ -300,12 +300,16 @@ def test_a_class_is_deleted_on_a_full_disk_or_says_that_it_is_not(times: int, fi
             error.sqlite_errorcode = sqlite3.SQLITE_FULL  # type: ignore[misc]
             raise error
 
-    for do, says in ((leave, NOT_LEFT), (delete_class, NOT_DELETED)):
+    for do, says in (
+        (lambda: leave(db, member), NOT_LEFT),
+        (lambda: take_out(db, teacher, other.learner_id), NOT_TAKEN_OUT),
+        (lambda: delete_class(db, teacher), NOT_DELETED),
+    ):
         left = times
         with pytest.raises(FullError, match=f"^{says}$") if times == 2 else nullcontext():
-            do(db, member if do is leave else teacher)  # type: ignore[operator]
+            do()
     if times == 2:
-        assert len(people(db, teacher, NOW)) == 1
+        assert len(people(db, teacher, NOW)) == 2
     else:
         with pytest.raises(NoSuchClassError):
             people(db, teacher, NOW)

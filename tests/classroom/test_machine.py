@@ -10,7 +10,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from classroom.classes import Member, Teacher, delete_class, open_class, people
 from classroom.database import Database
 from classroom.errors import AlreadyAnsweredError, LateError, NoSuchClassError
-from classroom.members import join, leave
+from classroom.members import join, leave, take_out
 from classroom.polls import answer, ask, overview, set_state
 from tests.classroom.kit import NOW, QUESTION, view
 
@@ -101,10 +101,15 @@ class Classes(RuleBasedStateMachine):
             assert key in self.given or poll not in self.closed
             assert self.given.setdefault(key, chosen) == chosen
 
-    @rule(member=members)
-    def leave(self, member: Member) -> None:
-        leave(self.db, member)
-        if teacher := self.of(member):
+    @rule(member=members, by=st.none() | teachers)
+    def leave(self, member: Member, by: Teacher | None) -> None:
+        """By themselves, or by a teacher, who reaches nobody else's learners."""
+        if by is None:
+            leave(self.db, member)
+        else:
+            take_out(self.db, by, member.learner_id, NOW)
+        teacher = self.of(member)
+        if teacher and by in (None, teacher):
             self.inside[teacher].remove(member.learner_id)
             self.given = {key: chosen for key, chosen in self.given.items() if key[1] != member.learner_id}
 

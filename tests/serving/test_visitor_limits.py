@@ -387,6 +387,7 @@ def test_the_limits_are_told_as_they_are() -> None:
         f"classes opened | {rate_limits.CLASSES.of_visitor} an hour | this browser waits an hour |",
         f"classes joined for the first time | {rate_limits.SEATS.of_visitor} an hour | this browser waits an hour |",
         f"A class holds {MAX_LEARNERS} learners:",
+        "(for a day a hash of their browser's token stays for that)",
         f"{LIMITS['UNNAMED_REQUESTS']} first pages a second",
         f"{LIMITS['ADDRESS_REQUESTS']} requests a second, {LIMITS['ADDRESS_PAGES']} open pages",
         f"{visitor_limits.RUNS_OF_ADDRESS} pages that work at once in a process",
@@ -394,6 +395,7 @@ def test_the_limits_are_told_as_they_are() -> None:
     ):
         assert text in told, text
     assert rate_limits.CLASSES.of_address == rate_limits.SEATS.of_address
+    assert rate_limits.IN_USE_SECONDS == 24 * 3600
     assert [one.seconds for one in (rate_limits.CODES, rate_limits.CLASSES, rate_limits.SEATS)] == [600, 3600, 3600]
     assert LIMITS["UNNAMED_BURST"] >= 300
     assert LIMITS["ADDRESS_PAGES"] >= 3 * 300

@@ -20,6 +20,7 @@ from tests.oracle.language.claims import (
     segmented,
     select,
     table,
+    text_box,
     toggle,
 )  # fmt: skip
 from tests.oracle.language.page import Page
@@ -149,6 +150,7 @@ def desk(page: ClassPage, asks: Sequence[Question]) -> Statements:
         yield from asked(book)
     elif part == "Who is where":
         yield from where(book)
+        yield from one_learner(book)
     elif part == "Progress":
         yield from progress(book)
     elif part == "Sentences":
@@ -227,11 +229,36 @@ def where(book: Book) -> Statements:
     for page in [*sorted(counts.keys() - set(lessons)), *lessons]:
         names = [one.nickname for one in book.here if one.page == page and one.nickname]
         more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-        title = TITLES.get(page) or {"": "Translate", "join": "Join a class", "bertviz": "BertViz"}[page]
-        rows.append((title, str(counts[page]), ", ".join(names[:12]) + more))
+        rows.append((title_of(page), str(counts[page]), ", ".join(names[:12]) + more))
     if rows:
         yield table(("Page", "Learners", "Nicknames"), *rows)
     yield from prose("to bring everyone to")
+
+
+def title_of(page: str) -> str:
+    return TITLES.get(page) or {"": "Translate", "join": "Join a class", "bertviz": "BertViz"}[page]
+
+
+def one_learner(book: Book, number: int | None = None) -> Statements:
+    """Args: number: of the learner who is chosen"""
+    if not book.learners:
+        return
+    names = {
+        one.number: f"{one.nickname} · learner {one.number}" if one.nickname else f"Learner {one.number}"
+        for one in book.learners
+    }
+    yield from prose("rename or remove")
+    chosen = next((one for one in book.learners if one.number == number), None)
+    at = chosen and names[chosen.number]
+    yield control("selectbox", "Learner", options=list(names.values()), value=at, placeholder="Choose one")
+    if chosen is None:
+        return
+    yield from prose("here now", title_of(chosen.page)) if chosen.here else prose("not here now")
+    yield text_box("New nickname", chosen.nickname)
+    yield button("Rename")
+    yield from prose("whoever is removed")
+    yield control("checkbox", "Yes, remove this learner", value=False)
+    yield button("Remove", disabled=True)
 
 
 def progress(book: Book, each: bool = False) -> Statements:
@@ -269,10 +296,16 @@ def progress(book: Book, each: bool = False) -> Statements:
     yield table(("Learner", "Answered right", "In which lessons"), *rows)
 
 
-def end(book: Book) -> Statements:
+def end(book: Book, renewed: bool = False) -> Statements:
+    """Args: renewed: the secret link has just been replaced"""
     answers = sum(len(poll.given) for poll in book.polls)
     yield from prose("questions answers learners", len(book.polls), answers, len(book.learners))
     yield download("Results as CSV")
+    yield from prose("replace the secret link")
+    yield control("checkbox", "Yes, replace it", value=False)
+    yield button("New secret link", disabled=True)
+    if renewed:
+        yield from prose("the old link works no")
     yield from prose("delete the class")
     yield control("checkbox", "Yes, delete it", value=False)
     yield button("Delete everything", disabled=True)

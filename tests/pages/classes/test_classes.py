@@ -20,6 +20,8 @@ from classroom.classes import (
     HERE_SECONDS,
     MAX_TITLE,
     NO_CLASS,
+    NOT_YOURS,
+    REPLACED,
     delete_class,
     lock_class,
     open_class,
@@ -30,7 +32,20 @@ from classroom.classes import (
 from classroom.classes import teach as teach_class
 from classroom.database import BUSY, FULL, GONE, NEWER, Database
 from classroom.errors import BusyError, FullError, NotTheTeacherError
-from classroom.members import LEFT, LOCKED, MAX_NICKNAME, NOT_LEFT, join, offer, report, stand
+from classroom.export import results
+from classroom.members import (
+    LEFT,
+    LOCKED,
+    MAX_NICKNAME,
+    NO_LEARNER,
+    NOT_LEFT,
+    TAKEN_OUT,
+    join,
+    leave,
+    offer,
+    report,
+    stand,
+)
 from classroom.polls import LATE, TWICE, Asked, answer, ask, chosen_in, overview, set_state
 from classroom.setting import SETTING
 from pages.classes import questions as questions_module
@@ -38,14 +53,14 @@ from pages.classes import room as room_module
 from pages.classes import strip as strip_module
 from pages.classes import where
 from pages.classes.browser import DESK, MEMBER
-from pages.classes.room import Desk, Seat
+from pages.classes.room import NO_DESK, Desk, Seat
 from pages.classes.strip import AGAIN_SECONDS, GIVEN_UP_SECONDS, LOOK_SECONDS, STAND_SECONDS
 from tests.oracle.language.reader import read, read_block
 from tests.oracle.language.statement import Statement, compare
 from tests.oracle.language.walk import unclaimed
 from tests.oracle.pages.classes import join as join_claims
 from tests.oracle.pages.classes import teach
-from tests.oracle.shown.classes import Book, ClassPage, strip
+from tests.oracle.shown.classes import Book, ClassPage, end, one_learner, strip
 from tests.oracle.shown.classes import progress as progress_claims
 from tests.pages.kit import ROOT, ROUTER, assert_sound, component, elements, give_answer, go_to, markdown, opened
 from tests.postgresql import new_url, server
@@ -770,6 +785,87 @@ def test_why_the_class_was_not_sent_stands_until_the_next_press(db: Database, mo
     assert place.state["sentence"] == "A dog."
 
 
+def chosen(app: AppTest, seat: Seat) -> AppTest:
+    """At a desk, a learner whose name is to change, or who is to leave."""
+    called = f"{seat.member.nickname} · learner {seat.member.learner_id}"
+    return sound(app.selectbox(key="teach/learner").set_value(called).run())
+
+
+def test_who_is_taken_out_is_told_so_wherever_they_are_and_sees_nothing_of_the_class(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = a_class(db, "Secret society")
+    ada, bob = a_learner(db, at), a_learner(db, at, "Bob")
+    answer(db, ada.member, ask(db, at.teacher, PRIMES), frozenset({1}))
+    pages = sitting(ada), sitting(ada, "masking")
+    desk = chosen(standing(at, "Who is where"), ada)
+    assert next(one for one in desk.button if one.label == "Remove").disabled
+    desk.checkbox(key=f"teach/sure_of/{ada.member.learner_id}").check().run()
+    press(desk, "Remove")
+    assert [one.nickname for one in people(db, at.teacher)] == ["Bob"]
+    assert desk.selectbox(key="teach/learner").value is None
+    assert "Ada" not in results(db, at.teacher).decode()
+    monkeypatch.setattr(room_module, "code_and_secret", lambda cookie: (ada.code, ada.token))
+    fresh()
+    for app in (pages[0], go_to(AppTest.from_file(ROUTER, default_timeout=60), "join")):  # and after a reload
+        is_out(sound(app.run()), TAKEN_OUT)
+        assert not {"Secret society", ada.code} & set(re.findall(r"Secret society|\w{6}", str(read(app))))
+    assert warnings(sound(pages[1].run())) == [TAKEN_OUT]
+    assert ada.code not in markdown(pages[1])
+    assert not warnings(sitting(bob))
+
+
+def test_a_learner_sees_the_name_that_their_teacher_gave_them(db: Database) -> None:
+    at = a_class(db)
+    ada, bob = a_learner(db, at), a_learner(db, at, "Bob")
+    apps = sitting(ada), sitting(ada, "masking")
+    desk = chosen(standing(at, "Who is where"), ada)
+    box = desk.text_input(key=f"teach/nickname/{ada.member.learner_id}")
+    assert (box.value, box.proto.max_chars) == ("Ada", MAX_NICKNAME)
+    box.input(HOSTILE[:20])
+    press(desk, "Rename")
+    assert people(db, at.teacher)[0].nickname == HOSTILE[:20]
+    fresh()
+    for app in apps:
+        assert sound(app.run()).session_state[MEMBER].member.nickname == HOSTILE[:20]
+    assert f"as **{HOSTILE[:20]}**" in plain(markdown(apps[0]))
+    chosen(desk, bob)
+    leave(db, bob.member)
+    press(desk, "Rename")  # too late
+    assert warnings(desk) == [NO_LEARNER]
+    assert len(desk.selectbox(key="teach/learner").options) == 1
+    leave(db, ada.member)
+    assert not sound(desk.run()).selectbox
+
+
+@ON_BOTH
+def test_a_secret_link_that_leaked_is_replaced(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = a_class(db, "Secret society")
+    desks = [standing(at, part) for part in PARTS]
+    lesson, desk = standing(at, page="masking"), standing(at, "End")
+    link = {"class": at.teacher.code, "secret": at.secret}
+    assert next(one for one in desk.button if one.label == "New secret link").disabled
+    desk.checkbox(key="teach/sure_of_link").check().run()
+    press(desk, "New secret link")
+    new = desk.session_state[DESK]
+    assert new.secret != at.secret
+    assert cookies(desk)["walkthrough_teacher"] == f"{at.teacher.code}.{new.secret}"
+    if db.engine.dialect.name == "sqlite":
+        book = of_class(new, "teach", {}).book
+        assert not compare(list(end(book, renewed=True)), shown_from(desk, "markdown")[2:])
+    monkeypatch.setattr(room_module, "code_and_secret", lambda cookie: (at.teacher.code, at.secret))
+    reloaded = go_to(AppTest.from_file(ROUTER, default_timeout=60), "teach")
+    for app, why in (*((one, REPLACED) for one in desks), (reloaded, NO_DESK)):
+        assert warnings(sound(app.run())) == [why]
+        assert not {"Secret society", at.teacher.code} & set(re.findall(r"Secret society|\w{6}", str(read(app))))
+        assert not cookies(app)  # the browser may keep the new one by now
+    assert warnings(sound(lesson.run())) == [REPLACED]
+    assert warnings(opened(TEACH, **link))[0] == NOT_YOURS
+    # The new link takes an old desk back, and is of no other class.
+    assert standing(at, **link | {"secret": new.secret}).session_state[DESK] == new
+    assert not [*warnings(sound(desk.run())), *desk.success]
+
+
 @ON_BOTH
 def test_the_results_and_the_end(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     at, saved_as, draw = a_class(db), [], st.download_button
@@ -928,6 +1024,10 @@ def test_every_statement_of_a_teachers_side_is_claimed(db: Database, busy: tuple
     for closed, revealed in ((False, True), (True, True), (True, False)):
         set_state(db, at.teacher, overview(db, at.teacher).polls[0].poll_id, closed=closed, revealed=revealed)
         assert not unclaimed(sound(app.run()), teach, of_class(at, "teach", state)), (closed, revealed)
+    for number, called in ((2, f"{HOSTILE[:20]} · learner 2"), (18, "Learner 18")):  # who is here, and who is not
+        app = standing(at, "Who is where")
+        app.selectbox(key="teach/learner").set_value(called).run()
+        assert not compare(list(one_learner(of_class(at, "teach", {}).book, number)), shown_from(app, "fold"))
     app = standing(at, "Progress")
     app.toggle(key="teach/each").set_value(True).run()
     ((rows,),) = ([s for s in progress_claims(of_class(at, "teach", {}).book, True) if s.kind == "table"],)
@@ -951,6 +1051,11 @@ def test_every_statement_of_a_learners_side_is_claimed(db: Database, busy: tuple
         fresh()
         app = sitting(seat, "masking")
         assert not compare(list(strip(of_class(at, "masking", {}, seat.member.learner_id))), shown_strip(app))
+
+
+def shown_from(app: AppTest, kind: str) -> list[Statement]:
+    """The end of a page, from its first statement of a kind."""
+    return list(itertools.dropwhile(lambda one: one.kind != kind, (one for one in read(app) if one.part == "frame")))
 
 
 def of_class(at: Desk, page: str, state: dict[str, str], me: int | None = None) -> ClassPage:
