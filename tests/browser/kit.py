@@ -4,10 +4,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error, FloatRect, Locator, Page, TimeoutError
+
+STATES = Path(__file__).with_name("states.js").read_text(encoding="utf-8")
 
 
 def settled(page: Page) -> Page:
@@ -48,6 +51,11 @@ def has_run(page: Page) -> list[str]:
                     raise
                 frame.wait_for_load_state()
     return hit
+
+
+def seen_no_more(page: Page) -> list[str]:
+    """What is in a state that nobody sees: it would look the same out of it."""
+    return list(page.evaluate(STATES))
 
 
 def box_of(locator: Locator) -> FloatRect:

@@ -63,6 +63,8 @@ def test_the_legend_of_the_saved_picture_runs_from_low_to_high(demo: Callable[[s
     *_, low, high = [text for _, text in texts]
     assert texts[-2][0] < texts[-1][0]
     assert (low, high) == (("0", "1") if scale == "weight" else (f"−{high}", low.removeprefix("−")))
+    if scale == "signed":
+        assert high == f"{np.abs(np.random.default_rng(0).normal(size=(6, 6)) * 3).max():.{len(high.split('.')[1])}f}"
 
 
 def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str], Page]) -> None:
@@ -78,6 +80,8 @@ def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str
         float(rect["x"]) for rect in rects if float(rect["width"].rstrip("%")) == 2 and float(rect["height"]) > high
     ]
     assert [int((cells < x).sum()) for x in drawn] == [3, 6]
+    every = demo("t=3&s=150&group=12&labels=long").locator(".matrix").get_attribute("data-every")
+    assert int(every or 0) in range(12, 150, 12)  # where not every column has room for its name, groups have
 
 
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
@@ -214,6 +218,8 @@ def test_the_theatre_shows_the_weights_of_its_step_and_in_which_each_piece_was_w
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
     kinds = "all => all.map((e) => ['now', 'ahead'].filter((kind) => e.classList.contains(kind)).join())"
     assert theatre.locator(".strip").last.locator("button").evaluate_all(kinds)[:5] == ["", "", "", "now", "ahead"]
+    shown = [piece.is_visible() for piece in theatre.locator(".strip").last.locator("button").all()[:5]]
+    assert shown == [True] * 4 + [False]
     titles = [piece.get_attribute("title") for piece in theatre.locator(".strip").last.locator("button").all()]
     assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.kit import wear
+from tests.browser.kit import seen_no_more, wear
 
 pytestmark = pytest.mark.browser
 
@@ -31,4 +31,5 @@ def test_texts_can_be_read_places_are_as_given_and_no_state_looks_as_none(
     for width in (390, 1280):
         wear(page, scheme, width)  # type: ignore[arg-type]
         assert page.evaluate(UNREAD) == [], width
+    assert seen_no_more(page) == []
     assert page.evaluate(SILENT) == []
