@@ -25,7 +25,7 @@
             if (other) leave(e, other.className, attribute, `${e.tagName} ${e.className} [${attribute}]`);
         }
         const seen = new Set();
-        for (const e of root.querySelectorAll("[class]:not(text, g, .onward, .off, .whole)")) {
+        for (const e of root.querySelectorAll("[class]:not(text.written, text.asked, g, .onward, .off, .whole)")) {
             for (const name of e.classList) {
                 const kind = `${e.tagName} ${named(e, name)} .${name}`;
                 const isPlain = (one) => one.tagName === e.tagName && named(one) === named(e, name);

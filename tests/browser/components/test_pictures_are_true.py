@@ -90,6 +90,7 @@ def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
     cells = page.locator(".matrix tbody td")
     hatched = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
     assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
+    assert styled(page.locator(".masked-key i"), "background-image") != "none"
     figure = ElementTree.fromstring(saved(page, "SVG"))
     assert len(list(figure.iter(f"{SVG}path"))) == sum(hatched) + 1
     assert "left out" in [text.text for text in figure.iter(f"{SVG}text")]
@@ -171,6 +172,11 @@ def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]
     for said, struck, frame in nodes:
         assert struck == (said == "dropped")
         assert (frame > thin) == (said == "ended here")
+    heads, columns = (
+        page.locator(f".st-key-beam_tree {one}").evaluate_all("all => all.map((e) => e.getBoundingClientRect().left)")
+        for one in (".heads span", ".node")
+    )
+    assert heads == pytest.approx(sorted({*columns})[: len(heads)], abs=3)
     lines = page.locator(".st-key-beam_tree path:not(.on)").evaluate_all(
         "all => all.map((line) => [line.getAttribute('class'), getComputedStyle(line).strokeDasharray !== 'none'])"
     )
@@ -285,6 +291,14 @@ def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[
         lefts = [mark[2] for mark in column]
         assert lefts == sorted(lefts)
         assert len({round(left) for left in lefts}) == len(lefts)
+    dots = """all => all.map((line) => [
+        parseFloat(getComputedStyle(line, "::after").bottom) + 3, line.clientHeight,
+        ...["--at", "--from", "--to"].map((name) => Number(line.style.getPropertyValue(name))),
+    ])"""
+    for bottom, high, at, start, end in chart.locator("i.line").evaluate_all(dots):
+        assert bottom == pytest.approx(high * (at - start) / (end - start), abs=1)
+    chart.locator("li").nth(1).hover()
+    assert [words.is_visible() for words in chart.locator("li b").all()[:3]] == [False, True, False]
     drawn, named = (
         chart.locator(marks).evaluate_all(
             "(all, part) => all.map((e) => getComputedStyle(e, part).background.match(/rgb\\([^)]*[1-9][^)]*\\)/)[0])",

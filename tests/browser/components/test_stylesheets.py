@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.kit import seen_no_more, wear
+from tests.browser.kit import seen_no_more, unread, wear
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +19,6 @@ DEMOS = {
     "inference": ("", "method=Beam search&at=3", "light"),
 }
 SILENT = Path(__file__).with_name("silent.js").read_text(encoding="utf-8")
-UNREAD = Path(__file__).with_name("unread.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -30,6 +29,6 @@ def test_texts_can_be_read_places_are_as_given_and_no_state_looks_as_none(
     lesson(name, query) if name == "inference" else visit(name, drawn, query)
     for width in (390, 1280):
         wear(page, scheme, width)  # type: ignore[arg-type]
-        assert page.evaluate(UNREAD) == [], width
+        assert unread(page) == [], width
     assert seen_no_more(page) == []
     assert page.evaluate(SILENT) == []

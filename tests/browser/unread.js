@@ -28,13 +28,13 @@
                     if (box.left < clip.left - 2 || box.right > clip.right + 2 || box.top < clip.top - 6 || box.bottom > clip.bottom + 6) out.push(`${text} is cut`);
                 }
             }
-            texts.push([text, box, e]);
+            const scrolls = up.some(([one, style]) => /auto|scroll/.test(style.overflowX) && one.scrollWidth > one.clientWidth + 1);
+            if (!scrolls) texts.push([text, e.tagName === "text" ? [e.getBoundingClientRect()] : [...range.getClientRects()], e]); // the rectangles of a narrowed text are those of a wide one
         }
         texts.forEach(([one, a, e], n) => {
             for (const [other, b, f] of texts.slice(n + 1)) {
-                const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                if (one !== other && across > 2 && down > 6 && !e.contains(f) && !f.contains(e)) out.push(`${one} on ${other}`);
+                const covers = a.some((x) => b.some((y) => Math.min(x.right, y.right) - Math.max(x.left, y.left) > 2 && Math.min(x.bottom, y.bottom) - Math.max(x.top, y.top) > 6));
+                if (one !== other && one.length > 1 && other.length > 1 && covers && !e.contains(f) && !f.contains(e)) out.push(`${one} on ${other}`);
             }
         });
         for (const e of root.querySelectorAll("[style*='--at'], [style*='--p:']")) {
@@ -43,8 +43,10 @@
             const stop = background.match(/linear-gradient\((.*?)(?:rgb|color)\([^)]*\) ([\d.]+)%/);
             if (stop && p && (stop[1] !== "to right, " || Math.abs(stop[2] - 100 * p) > 0.1)) out.push(`${stop[0]}, not ${p}`);
             const box = e.getBoundingClientRect(), home = of?.getBoundingClientRect();
-            if (box.width && e.matches("button:not(:last-child)") && Math.abs((box.left + box.right) / 2 - home.left - at * home.width) > 2)
+            const middle = (box.left + box.right) / 2;
+            if (box.width && e.matches("button:not(:last-child), .tw-plot:not(.slanted) s") && Math.abs(middle - home.left - at * home.width) > 2)
                 out.push(`${e.textContent} is not at ${at}`);
+            if (box.width && e.matches("u") && Math.abs(home.bottom - box.bottom - at * home.height) > 2) out.push(`${e.textContent} is not as high as ${at}`);
         }
     }
     return out;
