@@ -4,10 +4,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error, FloatRect, Locator, Page, TimeoutError
+
+STATES, UNREAD = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("states.js", "unread.js"))
 
 
 def settled(page: Page) -> Page:
@@ -48,6 +51,16 @@ def has_run(page: Page) -> list[str]:
                     raise
                 frame.wait_for_load_state()
     return hit
+
+
+def unread(page: Page) -> list[str]:
+    """Texts that are too small, cut, or on one another, and what is not at its share of a scale."""
+    return lasting(lambda: list(page.evaluate(UNREAD)))
+
+
+def seen_no_more(page: Page) -> list[str]:
+    """What is in a state that nobody sees: it would look the same out of it."""
+    return list(page.evaluate(STATES))
 
 
 def box_of(locator: Locator) -> FloatRect:

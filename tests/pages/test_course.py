@@ -242,6 +242,16 @@ def test_presenter_mode_shows_one_part_at_a_time(lesson: Lesson) -> None:
     assert "step" not in app.query_params
 
 
+def test_the_presenters_buttons_lead_one_part_on_and_one_back_and_no_further() -> None:
+    app = opened("masking", present="true")
+    for label, to in (*(("Next", n) for n in range(2, 6)), *(("Back", n) for n in range(4, 0, -1))):
+        buttons = {button.label: button for button in app.button}
+        buttons[label].click().run()
+        buttons = {button.label: button for button in app.button}
+        assert any(text.value.startswith(f"Part {to} of 5") for text in app.markdown)
+        assert [buttons[name].disabled for name in ("Back", "Next", "Reset")] == [to == 1, to == 5, to == 1]
+
+
 def test_a_broken_model_that_only_one_lesson_needs_is_told_there_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -143,6 +143,8 @@ def test_in_compose_only_the_proxy_is_open_and_the_rest_cannot_reach_the_interne
         assert "no-new-privileges:true" in one["security_opt"], name
         if name != "proxy":
             assert one["networks"] == ["inside"], name
+        for needed, how in one.get("depends_on", {}).items():
+            assert how["condition"] == "service_healthy", (name, needed)  # one that has begun answers nobody yet
     chosen = served_by(services["proxy"]["command"])
     assert chosen.apps == ["app:8501"]
     assert services["proxy"]["ports"][0].endswith(f":{chosen.port}")

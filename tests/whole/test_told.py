@@ -204,6 +204,14 @@ def test_a_target_of_make_and_its_settings_are_there(command: str) -> None:
         assert re.search(rf"\$\({name}\)" if is_setting else rf"^{name}:.*", makefile, re.MULTILINE), word
 
 
+def test_a_setting_of_make_reaches_the_option_of_its_name() -> None:
+    passed = re.findall(r"\$\(if \$\((\w+)\),--([\w-]+) \$\((\w+)\)\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert len(passed) > 3
+    assert [(given, option, given) for given, option, _ in passed if option == given.lower()] == [
+        (given, option, value) for given, option, value in passed
+    ]
+
+
 def test_each_program_of_a_folder_that_the_readme_lists_is_one() -> None:
     (row,) = re.findall(r"^\| `training/` \| (.*) \|$", (ROOT / README).read_text(encoding="utf-8"), re.MULTILINE)
     names = re.findall(r"`(?:python -m training)?\.(\w+)`", row)
@@ -221,6 +229,15 @@ def test_every_file_that_is_named_is_there() -> None:
     missing = [one for one in sorted(named) if not (ROOT / one).exists() and not one.startswith(made_up)]
     assert [one for one in missing if not re.search("my_|NAME|SECTION", one)] == []
     assert len(named) > 40
+
+
+def test_every_name_that_is_told_stands_in_the_file_told_beside_it() -> None:
+    places = (README, CLASSROOM, DEPARTMENT, MULTI30K, "CONTRIBUTING.md")
+    told = [one for place in places for one in re.findall(r"`(\w+)` (?:of|in) `([\w/]+\.py)`", text(place))]
+    assert len(told) > 5
+    for name, file in told:
+        program = (ROOT / file).read_text(encoding="utf-8")
+        assert re.search(rf"^(def |class )?{name}\b", program, re.MULTILINE), (name, file)
 
 
 def test_every_address_that_is_named_is_served() -> None:

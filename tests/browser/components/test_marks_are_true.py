@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.kit import rgb, styled, wear
+from tests.browser.kit import box_of, rgb, styled, wear
 
 pytestmark = pytest.mark.browser
 
@@ -60,6 +60,23 @@ def test_on_the_line_of_the_course_what_is_done_is_green(lesson: Callable[..., P
     bar.evaluate("e => e.classList.add('done')")
     red, green, blue = rgb(styled(bar, "background-color"))
     assert green > blue > red
+
+
+def test_the_ramp_of_the_machine_leads_from_blue_to_orange(lesson: Callable[..., Page]) -> None:
+    page = lesson("masking")
+    for scheme in ("light", "dark"):
+        ramp = styled(wear(page, scheme, 1280).locator(".ramp").first, "background-image")  # type: ignore[arg-type]
+        low, *_, high = (rgb(colour) for colour in re.findall(r"rgb\([^)]*\)", ramp))
+        assert low[2] > low[0]
+        assert high[0] > high[2]
+
+
+def test_names_of_rows_stay_in_sight_while_a_matrix_scrolls(visit: Callable[..., Page], page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    scroller = visit("components", ".matrix tbody td", "t=3&s=40").locator(".matrix .scroller")
+    assert scroller.evaluate("box => (box.scrollLeft = 90)") == scroller.evaluate("box => box.scrollLeft")
+    for name in scroller.locator("tbody th").all():
+        assert box_of(name)["x"] >= box_of(scroller)["x"] - 5
 
 
 def test_the_readout_names_the_head_of_the_cell(lesson: Callable[..., Page]) -> None:

@@ -63,6 +63,8 @@ def test_the_legend_of_the_saved_picture_runs_from_low_to_high(demo: Callable[[s
     *_, low, high = [text for _, text in texts]
     assert texts[-2][0] < texts[-1][0]
     assert (low, high) == (("0", "1") if scale == "weight" else (f"−{high}", low.removeprefix("−")))
+    if scale == "signed":
+        assert high == f"{np.abs(np.random.default_rng(0).normal(size=(6, 6)) * 3).max():.{len(high.split('.')[1])}f}"
 
 
 def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str], Page]) -> None:
@@ -78,6 +80,8 @@ def test_a_line_divides_every_group_of_columns_from_the_next(demo: Callable[[str
         float(rect["x"]) for rect in rects if float(rect["width"].rstrip("%")) == 2 and float(rect["height"]) > high
     ]
     assert [int((cells < x).sum()) for x in drawn] == [3, 6]
+    every = demo("t=3&s=150&group=12&labels=long").locator(".matrix").get_attribute("data-every")
+    assert int(every or 0) in range(12, 150, 12)  # where not every column has room for its name, groups have
 
 
 def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
@@ -86,6 +90,7 @@ def test_masked_cells_alone_are_hatched(demo: Callable[[str], Page]) -> None:
     cells = page.locator(".matrix tbody td")
     hatched = cells.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).backgroundImage !== 'none')")
     assert hatched == (~np.tri(5, 7, dtype=bool)).ravel().tolist()
+    assert styled(page.locator(".masked-key i"), "background-image") != "none"
     figure = ElementTree.fromstring(saved(page, "SVG"))
     assert len(list(figure.iter(f"{SVG}path"))) == sum(hatched) + 1
     assert "left out" in [text.text for text in figure.iter(f"{SVG}text")]
@@ -167,6 +172,11 @@ def test_the_tree_says_what_became_of_each_beginning(lesson: Callable[..., Page]
     for said, struck, frame in nodes:
         assert struck == (said == "dropped")
         assert (frame > thin) == (said == "ended here")
+    heads, columns = (
+        page.locator(f".st-key-beam_tree {one}").evaluate_all("all => all.map((e) => e.getBoundingClientRect().left)")
+        for one in (".heads span", ".node")
+    )
+    assert heads == pytest.approx(sorted({*columns})[: len(heads)], abs=3)
     lines = page.locator(".st-key-beam_tree path:not(.on)").evaluate_all(
         "all => all.map((line) => [line.getAttribute('class'), getComputedStyle(line).strokeDasharray !== 'none'])"
     )
@@ -214,6 +224,8 @@ def test_the_theatre_shows_the_weights_of_its_step_and_in_which_each_piece_was_w
         assert [float(text.lstrip("<")) for text in shown] == pytest.approx(mean, abs=0.0101)
     kinds = "all => all.map((e) => ['now', 'ahead'].filter((kind) => e.classList.contains(kind)).join())"
     assert theatre.locator(".strip").last.locator("button").evaluate_all(kinds)[:5] == ["", "", "", "now", "ahead"]
+    shown = [piece.is_visible() for piece in theatre.locator(".strip").last.locator("button").all()[:5]]
+    assert shown == [True] * 4 + [False]
     titles = [piece.get_attribute("title") for piece in theatre.locator(".strip").last.locator("button").all()]
     assert titles == ["the start sign", *(f"written in step {n}" for n in range(1, len(titles)))]
     read = " ".join(theatre.locator(".strip").last.locator(".text").all_text_contents()[:3])
@@ -279,6 +291,14 @@ def test_columns_reach_from_where_they_begin_to_where_they_end(lesson: Callable[
         lefts = [mark[2] for mark in column]
         assert lefts == sorted(lefts)
         assert len({round(left) for left in lefts}) == len(lefts)
+    dots = """all => all.map((line) => [
+        parseFloat(getComputedStyle(line, "::after").bottom) + 3, line.clientHeight,
+        ...["--at", "--from", "--to"].map((name) => Number(line.style.getPropertyValue(name))),
+    ])"""
+    for bottom, high, at, start, end in chart.locator("i.line").evaluate_all(dots):
+        assert bottom == pytest.approx(high * (at - start) / (end - start), abs=1)
+    chart.locator("li").nth(1).hover()
+    assert [words.is_visible() for words in chart.locator("li b").all()[:3]] == [False, True, False]
     drawn, named = (
         chart.locator(marks).evaluate_all(
             "(all, part) => all.map((e) => getComputedStyle(e, part).background.match(/rgb\\([^)]*[1-9][^)]*\\)/)[0])",

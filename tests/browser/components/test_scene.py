@@ -249,6 +249,8 @@ def test_a_text_stands_on_the_ruler_at_its_place_and_its_outline_where_it_was(st
     box, before = ruler.locator("rect.card"), ruler.locator("rect.before")
     ticks = [float((t.get_attribute("d") or "")[1:].split()[0]) for t in ruler.locator("path.axis").all()[1:]]
     place = ticks[1] - ticks[0]
+    for numbered in ruler.locator("text.tick").all():
+        assert number(numbered, "x") == pytest.approx(ticks[int(numbered.inner_html()) - 1], abs=0.2)
     becomes(lambda: number(box, "x"), pytest.approx(ticks[8] - place / 2, abs=0.2))  # begins at place 9
     assert number(before, "x") == pytest.approx(ticks[0] - place / 2, abs=0.2)
     assert number(box, "width") == number(before, "width") == pytest.approx(2 * place, abs=0.2)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import ROOT, offline
-from tests.browser.kit import axe_faults, box_of, contrast, lasting, rgb, settled, sideways
+from tests.browser.kit import axe_faults, box_of, contrast, lasting, rgb, seen_no_more, settled, sideways
 from tests.course import LESSONS
 from tests.oracle.language.words import pieces
 from tests.oracle.language.words import text_of as text_of
@@ -469,6 +469,7 @@ def test_the_time_line_says_where_it_is(ride: Page) -> None:
     here, value = ride.locator(".mark.here"), "e => e.value / e.max"
     expect(here).to_have_text("memory")
     assert here.evaluate("e => Number(e.style.getPropertyValue('--at'))") == pytest.approx(line.evaluate(value))
+    assert seen_no_more(ride) == []
     ride.get_by_role("button", name="Captions").click()
     expect(ride.locator(".caption")).to_be_hidden()
 
@@ -485,6 +486,7 @@ def test_one_steps_inside_a_column_reads_a_number_and_asks(ride: Page) -> None:
     ride.get_by_role("gridcell").first.click()
     ride.keyboard.press("ArrowDown")
     expect(ride.locator(".foot p")).to_contain_text("girl, number 17 of 256")
+    assert seen_no_more(ride) == []
     ride.get_by_role("button", name="How is it worked out?").click()
     expect(ride.get_by_text("Asked:")).to_contain_text("('encoder.embedding.output', (1, 16))")
     ride.keyboard.press("Escape")
@@ -544,6 +546,15 @@ def test_inside_only_pieces_that_are_there_have_a_row(ride: Page) -> None:
     before = "ride.go(ride.data.moments[arg].end); ride.enter({ kind: 'block', panel: 1, part: 4 })"
     ask(ride, before, reading)
     assert ride.get_by_label("Piece", exact=True).locator("option").all_inner_texts() == [f"1 {first}"]
+
+
+def test_the_panel_that_works_has_a_frame_in_colour(ride: Page) -> None:
+    stops = ask(ride, "return ride.data.moments.filter((m) => m.stop).map((m) => [m.panel, m.stop])")
+    for stop in dict(stops).values():  # one for each panel
+        go_to(ride, stop)
+        edges = ask(ride, EDGES)
+        assert sorted(active for active, _ in edges) == [False, True]
+        assert sorted(edges) == sorted(edges, key=lambda edge: edge[1]), stop
 
 
 def test_a_frame_stands_only_where_a_column_is(ride: Page) -> None:
@@ -869,6 +880,16 @@ EXTREMES = """
             const [red, , blue] = pen.getImageData(...at.map((v) => Math.floor(v * ratio)), 1, 1).data;
             return red - blue;
         });
+    });
+"""
+
+
+# Of each panel: whether it works, and how far the frame at its upper edge is from grey.
+EDGES = """
+    const { pen, ratio } = ride.painter;
+    return ride.scene.boxes.map(({ x, y, w, active }) => {
+        const colour = pen.getImageData((x + w / 2) * ratio, (y + 0.5) * ratio, 1, 1).data.slice(0, 3);
+        return [active, Math.max(...colour) - Math.min(...colour)];
     });
 """
 

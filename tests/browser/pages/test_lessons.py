@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, WebSocket, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.kit import axe_faults, becomes, lasting, rerun, settled, sideways, wear
+from tests.browser.kit import axe_faults, becomes, lasting, rerun, seen_no_more, settled, sideways, unread, wear
 from tests.course import LESSONS
 from ui.course.lesson import Lesson
 
@@ -117,6 +117,8 @@ def test_nothing_is_cut_nothing_scrolls_sideways_nothing_is_serious_for_axe_and_
     page.evaluate(OPEN)
     expect(closed).to_have_count(0)
     assert lasting(partial(page.evaluate, CUT)) == []
+    assert unread(page) == []
+    assert seen_no_more(page) == []
     # Last, since it leaves the page otherwise.
     cells = page.locator(".st-key-part_see [role=grid] tbody td")
     if cells.count():  # its pictures have cells to choose

@@ -15,10 +15,12 @@ TRAIN = [(["good", "any"], 1), (["bad", "any"], 0), (["good", "film"], 1)]
 
 
 def test_a_word_gets_its_most_frequent_tag_and_a_new_one_that_of_all_words() -> None:
+    """A word with a capital is another one."""
     train = [("the run ends", "DET NOUN VERB"), ("we run runs", "PRON VERB NOUN"), ("run dog", "NOUN NOUN")]
-    test = [("the run zebra", "DET NOUN NOUN"), ("run we", "VERB VERB")]
+    train.append(("We The", "NOUN NUM"))
+    test = [("the run zebra", "DET NOUN NOUN"), ("run we The", "VERB VERB NUM")]
     both = ([(words.split(), tags.split()) for words, tags in one] for one in (train, test))
-    assert most_frequent_tags(*both) == 3 / 5
+    assert most_frequent_tags(*both) == 4 / 6
 
 
 def test_it_counts_the_examples_of_a_head_and_answers_the_words_that_the_head_reads(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ class MapView {
     const words = [el("strong", "", `${data.name}. `)];
     if (data.does) words.push(`${data.does} `);
     if (data.numbers) words.push(el("span", "numbers", `${data.numbers} `));
-    if (data.opens) words.push(el("span", "opening", `Opens: ${data.opens}.`));
+    if (data.opens) words.push(el("span", "", `Opens: ${data.opens}.`));
     block.text.replaceChildren(...words);
   }
 

@@ -35,7 +35,7 @@ class NavigationView {
         Object.assign(link, { href: `./${page}`, page });
         setAttribute(picture, "aria-hidden", "true");
         setAttribute(picture, "translate", "no");
-        link.append(picture, el("span", "title"));
+        link.append(picture, el("span"));
         item.append(link);
         list.append(item);
       }

@@ -28,7 +28,7 @@ const DOTS = {
       else pen.box(X(value) - 3.5, y - 3.5, 7, 7, "dot low");
     }
     if (data.mine !== null) pen.put("circle", { cx: round(X(data.mine)), cy: (top + low) / 2, r: 9, class: "knob" });
-    pen.text(left + 4, DOTS_HEIGHT - 5, data.ends[0], "note low");
-    pen.text(width - 4, DOTS_HEIGHT - 5, data.ends[1], "note high", "end");
+    pen.text(left + 4, DOTS_HEIGHT - 5, data.ends[0], "note");
+    pen.text(width - 4, DOTS_HEIGHT - 5, data.ends[1], "note", "end");
   },
 };

@@ -341,13 +341,13 @@ def smoothing(page: Page) -> Statements:
     target[oracle.labels[at]] += 0.9
     others = np.arange(size) != oracle.labels[at]
     costs = target * oracle.costs()[at]
-    rest = f"the other {size - 1:,} together", number(target[others].sum(), 6)
+    rest = f"the other {size - 1:,} together", f"{target[others].sum():.6f}"  # exact: the model has no part in it
     yield claims.table(
         "piece | target | the model's P | target · −ln P",
-        (texts[at], number(target[~others][0], 6), chance(oracle.chances[at]), number(costs[~others][0])),
+        (texts[at], f"{target[~others][0]:.6f}", chance(oracle.chances[at]), number(costs[~others][0])),
         (*rest, chance(1 - oracle.chances[at]), number(costs[others].sum())),
     )
-    found = number(costs.sum()), number(EPSILON / size, 7), number(least())
+    found = number(costs.sum()), f"{EPSILON / size:.7f}", number(least())
     yield from prose("the last column adds", inline(texts[at]), *found)
 
 
