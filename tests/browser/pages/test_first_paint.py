@@ -32,6 +32,7 @@ WATCH = """() => {
         ("windows-that-shift", "scene", 390, "Clear"),
         ("sound-in-strips", "scene", 390, "Play"),
         ("rule-or-by-heart", "scene", 390, "Check my answer"),
+        ("pictures-from-text", "scene", 390, "Play"),
     ],
 )
 def test_hardly_anything_moves_while_a_page_opens(
